@@ -102,6 +102,31 @@ TEST(Gradients, OfRowsThatAttendOneKeyMeetTheRuleUnderDropout) {
     }
 }
 
+// A float32 sum of products far above the cap loses much of the few logits that are not at the cap.
+TEST(Softcap, FarBelowTheProductsMeetsTheRule) {
+  for (const char* text : {"b1 hq2 hk1 sq65 sk63 d329 fp32 softcap=6", "b1 hq2 hk1 sq65 sk63 d64 bf16 softcap=6",
+                           "b1 hq4 hk1 sq2 sk300 d128 fp32 softcap=6"})
+    for (uint64_t seed = 1; seed <= 20; ++seed) {
+      SCOPED_TRACE("seed " + std::to_string(seed));
+      const Inputs inputs = make_inputs(Problem(text), Kind::large, Layout::compact, seed);
+      const Oracle oracle(inputs);
+      for (const std::string& backend : backends(inputs.problem))
+        if (backend != "math") check(oracle, inputs, {.backend = backend, .given = &oracle.given()});
+    }
+}
+
+// Times log2(e), such a sink is not in float32's range. It takes all weight of its rows, or none.
+TEST(Sinks, OfTheLargestFloatsMeetTheRule) {
+  for (const char* text : {"b2 hq4 hk2 sq70 sk90 d64 fp32 sink", "b1 hq4 hk2 sq1 sk300 d64 bf16 sink",
+                           "b1 hq4 hk2 sq33 sk65 d64 fp32 causal-tl sink", "b1 hq4 hk4 sq2 sk5000 d64 fp32 sink"}) {
+    Inputs inputs = make_inputs(Problem(text));
+    inputs.sink.fill([](int64_t head) { return head == 0 ? 3e38 : head == 1 ? -3e38 : 1; });
+    const Oracle oracle(inputs);
+    for (const std::string& backend : backends(inputs.problem))
+      check(oracle, inputs, {.backend = backend, .given = &oracle.given()});
+  }
+}
+
 // fp16's gradients of such inputs are beyond its range. Logits of 2e9 have once left every row empty.
 TEST(Forward, OfHugeLogitsMeetsTheRule) {
   for (const char* text : {"b1 hq4 hk2 sq64 sk64 d128 fp16", "b1 hq4 hk2 sq33 sk300 d64 fp16 causal",

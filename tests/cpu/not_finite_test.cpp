@@ -20,7 +20,7 @@ std::string random_problem(std::mt19937& random, const std::string& type) {
                     sk = from({"1", "5", "31", "64", "129", "200"}), dim = from({"16", "40", "64", "128"});
   return "b2 " + heads + " sq" + sq + " sk" + sk + " d" + dim + " " + type + from({"", "", " causal", " window=9,3"}) +
          from({"", "", " bias=b1h1", " bias=b1hN softcap=5", " alibi"}) + from({"", " mask=bNh1"}) +
-         from({"", "", " sink"});
+         from({"", "", " sink"}) + from({"", "", " drop=0.4"});
 }
 
 // Puts Inf and NaN into some elements, or into whole rows.

@@ -27,8 +27,8 @@ RaceMark& least_needed(RaceMark& latest, RaceOthers& others) {
 }
 
 // The first place of a granule that had one access.
-RaceMark* new_others(const Place& at, RaceOthers*& others) {
-  others = &at.shadow.others(at.index);
+RaceMark* new_others(RaceOthers& place, RaceOthers*& others) {
+  others = &place;
   *others = {};
   return others->data();
 }
@@ -127,7 +127,7 @@ void RaceCheck::touch(const Place& at, std::uint16_t bytes, const RaceRun& run) 
   if (joined) {
     if (joined != &latest) std::swap(*joined, latest);
   } else {
-    if (!place) place = others ? &least_needed(latest, *others) : new_others(at, others);
+    if (!place) place = others ? &least_needed(latest, *others) : new_others(at.shadow.others(at.index), others);
     if (place != &latest) *place = latest;
     latest = {
         actor_.clock, number_,

@@ -190,12 +190,13 @@ class BackwardTile {
         if (drops) {
           const F keep = load(w_.factors + r * kGroupLanes + i * kLanes);
           dropped = p * keep;
-          dp = keep == F{} ? F{} : dp * keep;
+          dp = dp * keep;
         }
         const F gradient = p * varies[i] * (dp - load(o_->delta + lane));
         store(s.at(r, i), dropped);
         store(ds.at(r, i), excluded ? F{} : gradient);
-        if (careful_) note_excluded(excluded, w_.excluded + (j + r) * kQueryBlock + lane);
+        const I adds_nothing = (dropped == F{}) & (gradient == F{});  // the only key of a row may be dropped
+        if (careful_) note_excluded(excluded | adds_nothing, w_.excluded + (j + r) * kQueryBlock + lane);
       }
     if (keys_.dbias) add_dbias(g, key, rows, ds);
     cap_gradient(call_, w_.capped, ds.data, ds.row, rows);
@@ -217,6 +218,7 @@ class BackwardTile {
   }
 
   void special_logits(int64_t g, int64_t key, int64_t rows, const Strip& s) {
+    renew_near_cap<T>(call_, s_, *w_.lanes, head_k_, g, key, rows, s.data, s.row);
     keep_tanh(call_, s.data, s.row, rows, w_.capped);
     apply_score_options(call_, s_, *w_.lanes, *w_.alibi, g, key, rows, w_.added, s.data, s.row);
     apply_edges(*w_.lanes, g, key, rows, s.data, s.row);

@@ -13,6 +13,7 @@ namespace rapt::cpu::RAPT_TIER {
 template <class T>
 inline void combine_row(const Call& call, const PartialRows& parts, int64_t count, int64_t part_rows, int64_t r,
                         int64_t dim, T* out, float* lse) {
+  const bool natural = has_natural_logits(call);
   float m = -INFINITY, l = 0;
   for (int64_t i = 0; i < count; ++i) {
     const float mi = parts.m[i * part_rows + r];
@@ -21,7 +22,7 @@ inline void combine_row(const Call& call, const PartialRows& parts, int64_t coun
   const float shift = m == -INFINITY ? 0.f : m;
   float* total = parts.o + r * dim;  // part 0's row becomes the sum
   for (int64_t i = 0; i < count; ++i) {
-    const float weight = std::exp2((parts.m[i * part_rows + r] - shift) * maximum_log2(call));
+    const float weight = std::exp2((parts.m[i * part_rows + r] - shift) * maximum_log2(natural));
     l += weight * parts.l[i * part_rows + r];
     const float* o = parts.o + (i * part_rows + r) * dim;
     for (int64_t x = 0; x < dim; ++x) total[x] = i == 0 ? weight * o[x] : total[x] + weight * o[x];
@@ -29,7 +30,7 @@ inline void combine_row(const Call& call, const PartialRows& parts, int64_t coun
   const float factor = l == 0 ? 0.f : 1 / l;
   int64_t x = 0;
   for (; x < dim; x += kLanes) store_elements(out, x, dim, load_words<false>(total, x, dim) * splat(factor));
-  if (lse) *lse = m * maximum_unit(call) + std::log(l);
+  if (lse) *lse = m * maximum_unit(natural) + std::log(l);
 }
 
 }  // namespace rapt::cpu::RAPT_TIER

@@ -149,8 +149,23 @@ class Decode {
   }
 
   __attribute__((noinline)) void score_options() {
+    if (call_.softcap != 0)
+      for (int64_t r = 0; r < n_; ++r) renew_near_cap_of(r);
     cap_logits(call_, w_.scores, score_count());
     for (int64_t r = 0; r < n_; ++r) row_options(r);
+  }
+
+  // As in near_cap.hpp, for scaled products.
+  void renew_near_cap_of(int64_t r) {
+    const float cap = static_cast<float>(call_.softcap);
+    float most = 0;
+    for (int64_t j = 0; j < rows_.count; ++j) most = std::max(most, std::fabs(w_.scores[at(r, j)]));
+    if (!(most > kFar * cap)) return;
+    const T* q = reinterpret_cast<const T*>(call_.q.data) + query_offset(call_.q, s_, query(r), head(r));
+    for (int64_t j = 0; j < rows_.count; ++j)
+      if (std::fabs(w_.scores[at(r, j)]) < kNear * cap)
+        w_.scores[at(r, j)] =
+            scale_ * exact_product(q, key_row<T>(call_, call_.k, s_, j0_ + j, head_k_), call_.head_dim);
   }
 
   void row_options(int64_t r) {
@@ -178,7 +193,7 @@ class Decode {
     float *s = w_.scores + g * kLanes, *m = w_.m + g * kLanes, *l = w_.l + g * kLanes;
     const int64_t step = groups_ * kLanes, size = score_count();
     const F old = load(m), now = max(part_max<W>(most), old), shift = now == splat(-INFINITY) ? F{} : now;
-    const F unit = splat(maximum_log2(call_));
+    const F unit = splat(maximum_log2(options_));
     F total = F{};
     for (int64_t i = 0; i < size; i += step) {
       const F e = exp2((load(s + i) - shift) * unit);
@@ -242,7 +257,7 @@ class Decode {
     for (int64_t x = 0; x < dim; x += kLanes) store_elements(out, x, dim, load(o + x) * splat(factor));
     if (call_.lse)
       reinterpret_cast<float*>(call_.lse.data)[lse_offset(call_.lse, s_, query(r), head(r))] =
-          m * maximum_unit(call_) + std::log(l);
+          m * maximum_unit(options_) + std::log(l);
   }
 
   const ForwardCall& call_;

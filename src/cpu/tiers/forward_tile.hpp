@@ -220,7 +220,7 @@ class ForwardTile {
     float factor = options_ ? 1.f : scale_log2_;
     float *m = w_.m + g * kGroupLanes, *l = w_.l + g * kGroupLanes;
     F shift[kVectors], alpha[kVectors], block_sum[kVectors] = {};
-    raise_maximum(most, factor, maximum_log2(call_), m, shift, alpha);
+    raise_maximum(most, factor, maximum_log2(options_), m, shift, alpha);
     const bool careful = (edges || options_ || again_) && !values_finite() && note_excluded(rows);
     if (!options_) factor = scale_huge(w_.s, rows, factor, shift);
     const bool narrow_later = kDot && (call_.dropout != 0 || careful);  // P stays in floats until then
@@ -258,6 +258,7 @@ class ForwardTile {
     const KeyRange& r = range_[g];
     if (options_) {
       column_of_dots<kDot, Out::store>(rows, k.data, k.row, q, kGroupLanes, call_.head_dim, w_.s, kGroupLanes);
+      renew_near_cap<T>(call_, s_, *w_.lanes, head_k_, g, low, rows, w_.s, kGroupLanes);
       apply_score_options(call_, s_, *w_.lanes, *w_.alibi, g, low, rows, w_.added, w_.s, kGroupLanes);
       apply_edges(*w_.lanes, g, low, rows, w_.s, kGroupLanes);
       fold_max(w_.s, rows, kGroupLanes, most);
@@ -343,7 +344,7 @@ class ForwardTile {
     float* lse = reinterpret_cast<float*>(call_.lse.data);
     for (int64_t lane = 0; lane < w_.lanes->count; ++lane)
       lse[lse_offset(call_.lse, s_, w_.lanes->query[lane], w_.lanes->head[lane])] =
-          w_.m[lane] * maximum_unit(call_) + std::log(w_.l[lane]);
+          w_.m[lane] * maximum_unit(options_) + std::log(w_.l[lane]);
   }
 
   void write_partial(const PartialRows& to) {

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "cpu/tiers/queries.hpp"
+#include "cpu/tiers/near_cap.hpp"
 #include "kernels/common/philox.h"
 #include "problem/with_type.hpp"
 
@@ -33,13 +33,24 @@ inline float read_float(const char* data, DType dtype, int64_t i) {
 // True if every logit needs more than scale and the edges of causality or window.
 inline bool has_score_options(const Call& call) { return call.softcap != 0 || call.bias || call.mask || call.alibi; }
 
+// True if a sink is finite, but not in the log2 domain.
+inline bool has_huge_sink(const Call& call) {
+  for (int64_t h = 0; call.sink && h < call.heads_q; ++h) {
+    const float sink = read_float(call.sink.data, call.sink.dtype, h * call.sink.head);
+    if (std::isfinite(sink) && !std::isfinite(sink * kLog2e)) return true;
+  }
+  return false;
+}
+
 // True if running maxima are natural logits. Otherwise they are products in the log2 domain, which saves an operation.
-// That requires a positive scale, and a bias of the lowest float32 would overflow there.
-inline bool has_natural_logits(const Call& call) { return has_score_options(call) || !(call.scale > 0); }
+// That requires a positive scale; a bias of the lowest float32 and a sink of the largest would overflow there.
+inline bool has_natural_logits(const Call& call) {
+  return has_score_options(call) || !(call.scale > 0) || has_huge_sink(call);
+}
 
 // The unit of the maxima in the log2 domain, and in the natural one.
-inline float maximum_log2(const Call& call) { return has_natural_logits(call) ? kLog2e : 1.f; }
-inline float maximum_unit(const Call& call) { return has_natural_logits(call) ? 1.f : kLn2; }
+inline float maximum_log2(bool natural) { return natural ? kLog2e : 1.f; }
+inline float maximum_unit(bool natural) { return natural ? 1.f : kLn2; }
 
 inline int64_t score_offset(const ScoreView& view, const Sequence& s, int64_t query, int64_t head) {
   return s.index * view.batch + head * view.head + query * view.query;
