@@ -1,11 +1,10 @@
-// What the results of a problem are bounded by, from its inputs, by the formula of docs/naming.md. Slow and plain on
-// purpose: it decides how much error a backend may have, so it shares nothing with any backend.
+// What the results of a problem are bounded by, from its inputs.
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <utility>
 
+#include "cli/rule/rows.hpp"
 #include "cli/rule/rule.hpp"
 
 namespace rapt::cli {
@@ -16,82 +15,11 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // A weight below half of float32's least number is exactly 0: e^-104 is below 2^-150.
 constexpr double kNoWeight = -104;
 
-struct Logit {
-  double product;  // scaled and capped
-  double value;    // with bias and ALiBi
-};
-
-// In float64, with q and k decoded once.
-class FinalLogit {
- public:
-  FinalLogit(const rapt_problem& p, const MadeTensors& t) : p_(p), t_(t), q_(t.q.values()), k_(t.k.values()) {
-    scale_ = p.has_scale ? p.softmax_scale : 1 / std::sqrt(static_cast<double>(p.head_dim));
-  }
-
-  Logit operator()(int64_t b, int64_t h, int64_t i, int64_t j) const {
-    const int64_t row_q = first_q(p_, b) + i, row_k = key_row(p_, t_.block_table, b, j);
-    const double* q = q_.data() + (row_q * p_.heads_q + h) * p_.head_dim;
-    const double* k = k_.data() + (row_k * p_.heads_k + h / (p_.heads_q / p_.heads_k)) * p_.head_dim;
-    double s = 0;
-    for (int64_t x = 0; x < p_.head_dim; ++x) s += q[x] * k[x];
-    s *= scale_;
-    if (p_.softcap != 0) s = p_.softcap * std::tanh(s / p_.softcap);
-    const double product = s;
-    if (t_.bias) s += t_.bias.at({b, h, i, j});
-    if (t_.alibi_slopes) {
-      const int64_t off = diagonal(p_, b);
-      const double slope = t_.alibi_slopes.at(t_.alibi_slopes.shape().size() == 2 ? b * p_.heads_q + h : h);
-      s -= slope * static_cast<double>(std::abs(i + off - j));
-    }
-    return {product, s};
-  }
-
- private:
-  const rapt_problem& p_;
-  const MadeTensors& t_;
-  std::vector<double> q_, k_;
-  double scale_;
-};
-
-// The attended keys of one row and their final logits.
-struct Row {
-  int64_t b, h, index;  // index: in lse
-  std::vector<int64_t> keys;
-  std::vector<double> products, logits;
-  double sink, top;  // -inf if there is none
-};
-
-// Without rows that have a logit of NaN or +inf: no result that depends on their weights is finite.
-template <class Body>
-void each_row(const rapt_problem& p, const MadeTensors& t, const Body& body) {
-  const FinalLogit logit(p, t);
-  const bool packed = p.varlen_count > 0;
-  const int64_t rows = packed ? first_q(p, p.batch) : p.seqlen_q;
-  for (int64_t b = 0; b < p.batch; ++b)
-    for (int64_t h = 0; h < p.heads_q; ++h)
-      for (int64_t i = 0; i < seqlen_q(p, b); ++i) {
-        const int64_t index = packed ? h * rows + first_q(p, b) + i : (b * p.heads_q + h) * rows + i;
-        Row row{b, h, index, {}, {}, {}, t.sink ? t.sink.at(h) : -kInfinity, -kInfinity};
-        for (int64_t j = 0; j < seqlen_k(p, b); ++j)
-          if (attends(p, t.mask, b, h, i, j)) {
-            row.keys.push_back(j);
-            const Logit of_key = logit(b, h, i, j);
-            row.products.push_back(of_key.product);
-            row.logits.push_back(of_key.value);
-          }
-        row.top = row.sink;
-        for (const double s : row.logits) row.top = std::max(row.top, s);
-        if (std::ranges::all_of(row.logits, [](double s) { return s < kInfinity; })) body(row);
-      }
-}
-
 // The largest magnitude among the row's finite logits. Where the weight is exactly 0, what was added to the product
 // does not count.
 double largest_of(const Row& row) {
-  double sum = std::exp(row.sink - row.top), largest = 0;
-  for (const double s : row.logits)
-    if (std::isfinite(s)) sum += std::exp(s - row.top);
-  const double least = row.top + std::log(sum) + kNoWeight;
+  double largest = 0;
+  const double least = row.lse() + kNoWeight;
   for (size_t n = 0; n < row.logits.size(); ++n) {
     const double counts = row.logits[n] >= least ? row.logits[n] : row.products[n];
     if (std::isfinite(row.logits[n]) && std::isfinite(counts)) largest = std::max(largest, std::fabs(counts));
@@ -117,8 +45,7 @@ double spread_of(const rapt_problem& p, const MadeTensors& t, const Row& row, do
   for (int64_t x = 0; x < p.head_dim_v; ++x) {
     double from = with_zero ? 0 : kInfinity, to = with_zero ? 0 : -kInfinity;
     for (const int64_t j : keys) {
-      const int64_t head = key_row(p, t.block_table, row.b, j) * p.heads_k + row.h / (p.heads_q / p.heads_k);
-      const double value = v[static_cast<size_t>(head * p.head_dim_v + x)];
+      const double value = v[static_cast<size_t>(key_place(p, t, row, j) * p.head_dim_v + x)];
       if (std::isfinite(value)) from = std::min(from, value), to = std::max(to, value);
     }
     if (to > from) spread = std::max(spread, to - from);
@@ -183,6 +110,7 @@ Bounds bounds_of(const rapt_problem& p, const MadeTensors& t, const Array* dout)
   b.dk = rows * scale * gradient * largest_finite_of(t.q);
   b.dbias = gradient * static_cast<double>(p.batch * p.heads_q * most_q);
   b.dsink = b.dbias;
+  if (p.dropout == 0) b.cancelled = cancellation(p, t, *dout, b.vague_rows);
   return b;
 }
 

@@ -1,6 +1,7 @@
 // The correctness rule of docs/architecture.md, for the command and the tests.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,12 @@ struct Measure {
   std::string text() const;
 };
 
+// How large the terms of the sums are that cancel in dP - delta, as errors of these gradients.
+struct Cancelled {
+  double dq = 0, dk = 0;
+  double clear_dq = 0;  // of rows that are not vague
+};
+
 // What the inputs say of a problem's results, in float64.
 struct Bounds {
   static constexpr double kVague = 0x1p-4;  // a relative error of the weights from which on `spread` counts
@@ -34,6 +41,9 @@ struct Bounds {
   double spread = 0;
   // How large each result can be if every weight is anything from 0 to 1.
   double out = 0, dq = 0, dk = 0, dv = 0, dbias = 0, dsink = 0;
+
+  // Slow, and seldom needed. Empty if no gradient is measured, or with dropout.
+  std::function<Cancelled()> cancelled;
 
   double reach(const std::string& tensor) const;
 };

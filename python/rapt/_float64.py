@@ -33,6 +33,8 @@ class Bounds(NamedTuple):
     """as lse: rows whose weights errors of their own logits make vague; None if there are none"""
     clear_logit: float = 0.0
     """largest_logit of the other rows"""
+    cancelled: dict[str, float] = {}
+    """how large the terms of the sums are that cancel in dP - delta, as errors of dq, dk, and dq of rows not vague"""
 
 
 def attention_float64(q, k, v, dout=None, *, softmax_scale=None, causal=False, softcap=0.0, window=None, bias=None,
@@ -52,6 +54,7 @@ def attention_float64(q, k, v, dout=None, *, softmax_scale=None, causal=False, s
     results = {"out": np.zeros(shape), "lse": np.zeros((batch, heads_q, seqlen_q))}
     results |= {"dq": np.zeros_like(q), "dk": np.zeros_like(k), "dv": np.zeros_like(v)}
     dbias, dsink = np.zeros((batch, heads_q, seqlen_q, k.shape[1])), np.zeros(heads_q)
+    squares = {"dq": np.zeros(q.shape), "dk": np.zeros(k.shape)}  # of errors that float32's sums may have
     largest, spreads = np.zeros_like(results["lse"]), []
     scale = q.shape[3] ** -0.5 if softmax_scale is None else softmax_scale
     for b, h in np.ndindex(batch, heads_q):
@@ -69,15 +72,23 @@ def attention_float64(q, k, v, dout=None, *, softmax_scale=None, causal=False, s
         results["dv"][b, :, h // group] += found["dv"]
         dbias[b, h] = found["dbias"]
         dsink[h] += found.get("dsink", 0)
+        squares["dq"][b, :, h] = np.square(found["lost"]) @ np.square(_finite(k[b, :, h // group]))
+        squares["dk"][b, :, h // group] += np.square(found["lost"]).T @ np.square(_finite(q[b, :, h]))
     if bias is not None:
         results["dbias"] = dbias.sum(axis=tuple(i for i in range(4) if bias.shape[i] == 1), keepdims=True)
     if sink is not None:
         results["dsink"] = dsink
     vague, reach = _slack(largest) > VAGUE, _reach(q, k, v, dout, scale)
+    squares["clear dq"] = squares["dq"][~vague.swapaxes(1, 2)]
+    cancelled = {name: 2 * abs(scale) * np.sqrt(x.max(initial=0)) for name, x in squares.items()}
     if not vague.any():
-        return results, Bounds(largest.max(initial=0), 0.0, reach)
+        return results, Bounds(largest.max(initial=0), 0.0, reach, cancelled=cancelled)
     widest = max(spread(_slack(largest.max())) for spread in spreads)
-    return results, Bounds(largest.max(), widest, reach, vague, largest[~vague].max(initial=0))
+    return results, Bounds(largest.max(), widest, reach, vague, largest[~vague].max(initial=0), cancelled)
+
+
+def _finite(x):
+    return np.where(np.isfinite(x), x, 0)
 
 
 def _slack(largest_logit):
@@ -140,7 +151,14 @@ def head_float64(q, k, v, dout, *, scale, causal=False, softcap=0.0, window=None
     result |= {"dq": scale * _weighted(draw, k), "dk": scale * _weighted(draw.T, q)}
     if sink is not None:
         result["dsink"] = -(p_every[:, -1:] * mean).sum()
+    result["lost"] = _lost(np.nan_to_num(p), dout, v) * (np.nan_to_num(1 - tanh * tanh) if softcap else 1)
     return result, largest, lambda slack: _spread(every, top, v, slack, sink is not None, np.max(keep, initial=0))
+
+
+def _lost(p, dout, v):
+    """How large the terms of the sums dP and delta are, times the weight that their difference has in a gradient."""
+    terms = np.abs(_finite(dout)) @ np.abs(_finite(v)).T
+    return p * (terms + (p * terms).sum(axis=1, keepdims=True))  # delta's terms: a mean of dP's
 
 
 def _spread(every, top, v, slack, with_sink, keep):
@@ -192,11 +210,15 @@ def error_and_allowance(name, result, exact, plain, bounds):
     largest_finite = LARGEST_FINITE[str(result.dtype).rpartition(".")[2]]
     tensors = [_doubles(x) for x in (result, exact, plain)]
     most = np.abs(tensors[1][np.isfinite(tensors[1])]).clip(max=largest_finite).max(initial=0)
-    parts = [(..., bounds.largest_logit)]
+    parts = [(..., bounds.largest_logit, name)]
     if bounds.vague_rows is not None and name in ("out", "lse", "dq"):
         vague = bounds.vague_rows if name == "lse" else bounds.vague_rows.swapaxes(1, 2)
-        parts.append((~vague, bounds.clear_logit))
-    found = [_of_rows(name, [x[rows] for x in tensors], largest_finite, most, logit, bounds) for rows, logit in parts]
+        parts.append((~vague, bounds.clear_logit, f"clear {name}"))
+    found = []
+    for rows, logit, part in parts:
+        error, allowance = _of_rows(name, [x[rows] for x in tensors], largest_finite, most, logit, bounds)
+        lost = UNIT * bounds.cancelled.get(part, 0.0) if allowance < error < np.inf else 0.0
+        found.append((error, allowance + lost))
     return max(found, key=lambda pair: (pair[0] > pair[1], pair[0] / pair[1] if pair[1] else 0))
 
 

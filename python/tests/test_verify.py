@@ -99,6 +99,39 @@ def test_rows_with_nan_do_not_count():
     assert bounds.largest_logit == 2e9
 
 
+@pytest.mark.parametrize(
+    ("options", "cancelled"),
+    [
+        ({}, {"dq": 2 * 28 * 5, "dk": 2 * 28 * 3}),
+        ({"softmax_scale": 2.0}, {"dq": 4 * 28 * 5, "dk": 4 * 28 * 3}),
+        ({"bias": -5.0, "sink": -20.0}, {"dq": 21 * 5, "dk": 21 * 3}),  # half of the weight
+    ],
+)
+def test_terms_that_cancel_in_dp_minus_delta(options, cancelled):
+    one = np.ones((1, 1, 1, 1))
+    shapes = {"bias": (1, 1, 1, 1), "sink": (1,)}
+    options = {name: np.full(shapes[name], x) if name in shapes else x for name, x in options.items()}
+    bounds = attention_float64(3 * one, -5 * one, -7 * one, 2 * one, **options)[1]
+    assert bounds.cancelled == pytest.approx(cancelled | {"clear dq": cancelled["dq"]}, rel=1e-12)
+    bounds = bounds._replace(reach=dict.fromkeys(bounds.reach, 0.0))
+    for name in ("dq", "dk", "dv", "dbias", "dsink"):
+        x = np.ones(1, np.float32)
+        error, allowance = error_and_allowance(name, x, np.zeros(1), np.zeros(1, np.float32), bounds)
+        assert error == 1 and allowance == pytest.approx(2.0**-24 * cancelled.get(name, 0), rel=1e-12)
+        assert error_and_allowance(name, x, x, x, bounds._replace(largest_logit=0.0))[1] < 2.0**-21  # not needed
+
+
+def test_a_vague_row_allows_dq_of_others_nothing():
+    q, k, v, dout = np.random.default_rng(1).standard_normal((4, 1, 16, 1, 64))
+    k[:, -1] *= 4e6  # which only the last row sees
+    exact, bounds = attention_float64(q, k, v, dout, causal=True)
+    assert list(bounds.vague_rows.ravel()) == [False] * 15 + [True]
+    wrong = exact["dq"].astype(np.float32)
+    wrong[:, :-1] = 0
+    error, allowance = error_and_allowance("dq", wrong, exact["dq"], exact["dq"].astype(np.float32), bounds)
+    assert error > 1e3 * allowance
+
+
 HUGE = [("zeros", False), ("one key", False), ("mean", True)]
 
 

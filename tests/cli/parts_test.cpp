@@ -176,6 +176,32 @@ TEST(Bounds, SpreadIsOfTheKeysThatCanHaveWeight) {
   EXPECT_EQ(spread("b1 hq1 hk1 sq1 sk5 d1 fp64 scale=1e-06", false), 0);  // small logits
 }
 
+// One query and one key: dP has the term 2 * -7, and delta the same.
+TEST(Bounds, CancelledAreTheTermsOfDPAndDelta) {
+  const auto bounds = [](const char* text) {
+    const Problem p = Problem::parse(text);
+    Attention a = make_inputs(p, InputKind::normal, 1);
+    Array dout = a.q;
+    for (const auto& [to, value] : {std::pair{&a.q, 3.0}, {&a.k, -5.0}, {&a.v, -7.0}, {&dout, 2.0}})
+      to->fill([value = value](int64_t) { return value; });
+    if (a.sink) a.sink.set(0, -20);
+    if (a.bias) a.bias.set(0, -5);
+    return bounds_of(p.c(), a, &dout);  // needs none of these any more
+  };
+  const auto expect = [&](const char* text, Cancelled want) {
+    const Cancelled c = bounds(text).cancelled();
+    EXPECT_NEAR(c.dq, want.dq, 1e-12 * want.dq) << text;
+    EXPECT_NEAR(c.dk, want.dk, 1e-12 * want.dk) << text;
+    EXPECT_EQ(c.clear_dq, c.dq) << text;
+  };
+  expect("b1 hq1 hk1 sq1 sk1 d1 fp64", {.dq = 2 * 28 * 5, .dk = 2 * 28 * 3});
+  expect("b1 hq1 hk1 sq1 sk1 d1 fp64 scale=2", {.dq = 4 * 28 * 5, .dk = 4 * 28 * 3});
+  expect("b1 hq1 hk1 sq1 sk1 d1 fp64 varlen=1:1", {.dq = 2 * 28 * 5, .dk = 2 * 28 * 3});
+  // The sink takes half of the weight, and so half of delta's term.
+  expect("b1 hq1 hk1 sq1 sk1 d1 fp64 bias=b1h1 sink", {.dq = 21 * 5, .dk = 21 * 3});
+  EXPECT_FALSE(bounds("b1 hq1 hk1 sq1 sk1 d1 fp64 drop=0.5").cancelled);
+}
+
 Array fp16_of(const std::vector<double>& values) {
   Array a(kFp16, {static_cast<int64_t>(values.size())});
   a.fill([&](int64_t i) { return values[static_cast<size_t>(i)]; });
@@ -220,6 +246,18 @@ TEST(Rule, LogitsAllowNoMoreThanWrongWeightsCould) {
   EXPECT_EQ(allowance("dv"), 5);
   EXPECT_EQ(allowance("dq"), 8 / 16.0);
   EXPECT_EQ(allowance("dk"), 4 * 0x1p-24 * (1 + 1e11) * 8 + 0.5);  // weights below 2^-126 may be 0
+}
+
+TEST(Rule, SumsThatCancelMayLosePartsOfTheirTerms) {
+  Bounds b = wide(0);
+  b.cancelled = [] { return Cancelled{.dq = 3, .dk = 4}; };
+  const auto allowance = [&](const char* tensor, double x) {
+    return measure(tensor, fp16_of({x}), fp16_of({0}), fp64_of({0}), b).allowance * 0x1p24;
+  };
+  EXPECT_EQ(allowance("dq", 1), 3);
+  EXPECT_EQ(allowance("dk", 1), 4);
+  EXPECT_EQ(allowance("dk", 0), 0);  // where nothing else is allowed, and nothing needs to be
+  for (const char* other : {"dbias", "dsink", "dv", "out"}) EXPECT_EQ(allowance(other, 1), 0) << other;
 }
 
 TEST(Rule, VagueRowsAllowNothingInOthers) {

@@ -136,6 +136,54 @@ TEST_P(MaskedRows, DoNotHideItInOthers) {
 }
 INSTANTIATE_TEST_SUITE_P(Planted, MaskedRows, testing::ValuesIn(kMaskedRows));
 
+// Each row attends one key, so dP - delta is 0: dq and dk are too, but for rounding.
+void plant_one_key(const Inputs& in, Results& r, double factor) {
+  const int64_t dim = in.q.shape().back();
+  const double scale = factor / std::sqrt(static_cast<double>(dim));
+  const auto ds = [&](int64_t row) {
+    double dp = 0;
+    for (int64_t x = 0; x < dim; ++x) dp += in.dout.at(row * dim + x) * in.v.at(row * dim + x);
+    return scale * dp;
+  };
+  r.dq.fill([&](int64_t i) { return ds(i / dim) * in.k.at(i); });
+  r.dk.fill([&](int64_t i) { return ds(i / dim) * in.q.at(i); });
+}
+
+class OneKey : public testing::TestWithParam<double> {};
+TEST_P(OneKey, DoesNotHideALossOfDelta) {
+  for (const char* type : {"fp32", "bf16", "fp16"}) {
+    const Inputs inputs = make_inputs(Problem("b1 hq1 hk1 sq33 sk33 d64 " + std::string(type) + " window=0,0"));
+    for (const char* tensor : {"dq", "dk"})
+      expect_failed(inputs,
+                    {"", tensor, [](const Inputs& in, auto&, Results& r) { plant_one_key(in, r, GetParam()); }});
+  }
+}
+// No delta, delta in bf16, products of TF32, and a little more than float32's own errors.
+INSTANTIATE_TEST_SUITE_P(Planted, OneKey, testing::Values(1, 0x1p-9, 0x1p-12, 0x1p-17));
+
+// A key of huge logits, which only the last row attends, excuses nothing in dq of other rows.
+TEST(VagueRow, DoesNotHideZerosInOthers) {
+  Inputs inputs = make_inputs(Problem("b1 hq1 hk1 sq64 sk64 d64 fp32 causal"));
+  const int64_t dim = 64;
+  for (int64_t i = 63 * dim; i < 64 * dim; ++i) inputs.k.set(i, 4e6 * inputs.k.at(i));
+  expect_failed(inputs, {"", "dq", [](auto&, auto&, Results& r) {
+                           const std::vector<double> old = r.dq.values();
+                           r.dq.fill([&](int64_t i) { return i < 63 * dim ? 0 : old[static_cast<size_t>(i)]; });
+                         }});
+}
+
+// Their terms cancel too, but add up over many rows: float32's errors there do not.
+TEST(SumsOverRows, DoNotHideAWrongWeight) {
+  const auto inputs = [&](const std::string& rest) {
+    return make_inputs(Problem("b4 hq2 hk2 sq128 sk96 d64 " + rest));
+  };
+  for (const char* type : {"fp32", "bf16", "fp16"})
+    expect_failed(inputs(std::string(type) + " sink"),
+                  {"", "dsink", [](auto&, auto&, Results& r) { scale(r.dsink, 1 + 0x1p-10); }});
+  expect_failed(inputs("fp32 bias=b1h1q1"),
+                {"", "dbias", [](auto&, auto&, Results& r) { scale(r.dbias, 1 + 0x1p-16); }});
+}
+
 // A sink leaves e^-70 for the keys.
 TEST(SmallWeights, AreNotTakenForZero) {
   Inputs inputs = make_inputs(Problem("b1 hq1 hk1 sq5 sk9 d8 fp32 sink"));
