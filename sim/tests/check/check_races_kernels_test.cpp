@@ -225,14 +225,14 @@ TEST(Mistakes, AreFound) {
     extern "C" __global__ void no_barrier(uint* out) {
       __shared__ uint part[256];
       part[TID] = TID;
-      out[TID] = part[255 - TID];
+      out[BID * 256 + TID] = part[255 - TID];
     }
     extern "C" __global__ void no_second_barrier(uint* out) {
       __shared__ uint part[256];
       for (uint i = 0; i < 3; ++i) {
         part[TID] = TID + i;
         SYNC();
-        out[TID] += part[255 - TID];
+        out[BID * 256 + TID] += part[255 - TID];
       }
     }
     extern "C" __global__ void neighbours(uint* data) { data[BID * 256 + TID] = data[BID * 256 + TID + 1] + 1; }
