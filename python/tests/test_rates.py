@@ -47,6 +47,10 @@ def test_no_rows(capsys, tmp_path):
     with pytest.raises(SystemExit):
         main(["rates", str(file)])
     assert "No such file" in capsys.readouterr().err
+    file.write_text('{"problem": "b1", "op": "fwd", "device": "cuda", "backend": "cuda", "ms": 1.0}')
+    with pytest.raises(SystemExit):
+        main(["rates", str(file)])
+    assert "it lacks case, causal, dtype, table, tflops" in capsys.readouterr().err
     file.write_text(row("rapt", None))
     assert main(["rates", str(file)]) == 1
     assert "no row has a time" in capsys.readouterr().err

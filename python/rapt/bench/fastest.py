@@ -12,7 +12,7 @@ from collections import defaultdict
 from typing import NamedTuple
 
 from rapt.bench.layouts import grid, markdown
-from rapt.bench.rows import PASSES, read
+from rapt.bench.rows import PASSES, read_all
 
 _OURS = ("rapt", "math", "cpu", "hip", "cuda")  # backends that are Rapt's; cpu.avx2 and hip.<kernel> too
 
@@ -31,10 +31,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("files", nargs="+", metavar="FILE", help="files of --json")
     parser.add_argument("--markdown", action="store_true", help="a table for a page")
     options = parser.parse_args(arguments)
-    try:
-        rows = [row for file in options.files for row in read(file)]
-    except (OSError, ValueError) as error:
-        parser.error(str(error))
+    rows = read_all(parser, options.files)
     for title, header, lines in tables(rows):
         print(f"{title}\n\n{markdown(header, lines) if options.markdown else grid(header, lines)}\n")
     if not any(row["ms"] for row in rows):

@@ -8,6 +8,7 @@ import torch
 
 import rapt
 from rapt.bench.measure import probed_peak, time_model
+from rapt.bench.rows import over_rivals
 from rapt.bench.run import Row
 from rapt.torch import status as torch_status
 
@@ -74,20 +75,18 @@ def generic(measured: Iterator[list[Row]], device: str) -> Iterator[str]:
 
 def _ratios(measured: list[list[Row]]) -> Iterator[str]:
     """Rapt's speed over each rival's, and over the best rival of each case: geometric means and least ratios."""
-    found = defaultdict(list)
-    for rows in measured:
-        ms = {r.backend: r.ms for r in rows if not r.error}
-        ours = ms.pop("rapt", None)
-        if ours is None or not ms:
-            continue
-        for rival, of_rival in (*ms.items(), ("the best", min(ms.values()))):
-            found[rows[0].op, rival].append((of_rival / ours, rows[0].case + (" causal" if rows[0].causal else "")))
-    if any(len(ratios) > 1 for ratios in found.values()):
+    found = over_rivals(
+        (
+            rows[0].case + (" causal" if rows[0].causal else ""),
+            rows[0].op,
+            {r.backend: r.ms for r in rows if not r.error},
+        )
+        for rows in measured
+    )
+    if any(ratio.cases > 1 for ratio in found.values()):
         yield "\nRapt's speed over each rival's: geometric mean, least"
-        for (op, rival), ratios in found.items():
-            mean = math.exp(sum(math.log(ratio) for ratio, _ in ratios) / len(ratios))
-            least, case = min(ratios)
-            yield f"  {op} {rival:<16} {mean:.3f}, {least:.3f} ({case}), {len(ratios)} cases"
+        for (op, rival), ratio in found.items():
+            yield f"  {op} {rival:<16} {ratio.mean:.3f}, {ratio.least:.3f} ({ratio.case}), {ratio.cases} cases"
 
 
 _NAMES = {"torch": "Regular SDPA"}  # as the report says

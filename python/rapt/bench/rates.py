@@ -5,12 +5,11 @@ or microseconds (--us).
 """
 
 import argparse
-import math
 import sys
 from collections import defaultdict
 
 from rapt.bench.layouts import markdown
-from rapt.bench.rows import PASSES, read
+from rapt.bench.rows import PASSES, over_rivals, read_all
 
 
 def main(arguments: list[str]) -> int:
@@ -21,10 +20,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--backends", metavar="NAMES", help="only these, separated by ; (default all)")
     parser.add_argument("--us", action="store_true", help="microseconds in place of TFLOP/s")
     options = parser.parse_args(arguments)
-    try:
-        rows = [row for file in options.files for row in read(file)]
-    except (OSError, ValueError) as error:
-        parser.error(str(error))
+    rows = read_all(parser, options.files, ("table", "case", "causal", "dtype", "tflops"))
     names = options.backends.split(";") if options.backends is not None else None
     if unknown := set(names or ()) - {row["backend"] for row in rows}:
         parser.error(f"--backends: no row is of {sorted(unknown)[0]!r}")
@@ -45,7 +41,7 @@ def _titled(rows):
         where = f"{card['name']}, driver {card['driver']}" if card else row["device"]
         threads = f", {row['threads']} threads" if row.get("threads") else ""
         origin = f", simulated by {row['simulated']}" if row.get("simulated") else ""
-        found[f"{row.get('table', 'rapt bench')}: {where}{threads}, {row['dtype']}{origin}"].append(row)
+        found[f"{row['table']}: {where}{threads}, {row['dtype']}{origin}"].append(row)
     return found
 
 
@@ -53,9 +49,8 @@ def _by_case(rows):
     """{case: {(pass, backend): row}}"""
     found = defaultdict(dict)
     for row in rows:
-        name = row.get("case") or row["problem"]
-        causal = " causal" if row.get("causal") and "causal" not in name else ""
-        found[name + causal][row["op"], row["backend"]] = row
+        causal = " causal" if row["causal"] and "causal" not in row["case"] else ""
+        found[row["case"] + causal][row["op"], row["backend"]] = row
     return found
 
 
@@ -80,19 +75,15 @@ def _cell(row, us):
 
 
 def _summary(rows):
-    ratios = defaultdict(list)
-    for case, of in _by_case(rows).items():
-        for op in PASSES:
-            ms = {backend: row["ms"] for (o, backend), row in of.items() if o == op}
-            ours = ms.pop("rapt", None)
-            if ours and ms:
-                for rival, of_rival in (*ms.items(), ("the best", min(ms.values()))):
-                    ratios[op, rival].append((of_rival / ours, case))
-    lines = []
-    for (op, rival), of in ratios.items():
-        mean = math.exp(sum(math.log(ratio) for ratio, _ in of) / len(of))
-        least, case = min(of)
-        lines.append([PASSES[op], rival, f"{mean:.2f}", f"{least:.2f} ({case})", str(len(of))])
+    times = (
+        (case, op, {backend: row["ms"] for (o, backend), row in of.items() if o == op})
+        for case, of in _by_case(rows).items()
+        for op in PASSES
+    )
+    lines = [
+        [PASSES[op], rival, f"{r.mean:.2f}", f"{r.least:.2f} ({r.case})", str(r.cases)]
+        for (op, rival), r in over_rivals(times).items()
+    ]
     return ["pass", "over", "geometric mean", "least", "cases"], lines
 
 
