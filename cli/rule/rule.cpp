@@ -20,7 +20,7 @@ constexpr double kUnit = 0x1p-24;          // of float32
 struct Part {
   std::vector<double> x, plain, exact;
   double largest_logit;  // of these rows
-  bool clear = false;    // none of them is vague
+  bool clear = false;    // these rows are not vague
 };
 
 // The row of an element, in the order of lse. Shapes are [..., rows, heads, dim], lse's is [..., heads, rows].

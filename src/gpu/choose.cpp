@@ -94,7 +94,7 @@ std::string triton_refusal(const Variant& v, const Needs& n) {
   return "";
 }
 
-// Of the forward pass: tiles of keys are copied from one page each.
+// Why a kernel of the forward pass takes no such cache. It copies a tile of keys from one page.
 std::string cache_refusal(const Variant& v, const Needs& n) {
   if (!v.known->hopper || v.features != "plain" || v.block_k % 64 != 0) return "it takes no KV cache";
   if (n.appends || n.rotates) return "it appends no keys to a KV cache, and rotates none";
