@@ -75,8 +75,8 @@ inline constexpr Operation kTable[] = {
     {"backward_fused", Stage::backward_fused, sizeof(rapt_backward_args), 0, Family::whole},  // dkv, and adds to dq
     {"backward_dq_round", Stage::backward_dq_round, sizeof(rapt_backward_args)},
     {"backward_statistics_hopper", Stage::backward_dq, sizeof(rapt_hopper_backward_args), 0, Family::hopper, true},
-    {"backward_hopper", Stage::backward_fused, sizeof(rapt_hopper_backward_scores_args), 0, Family::hopper, true, false,
-     "scores"},
+    {"backward_hopper", Stage::backward_fused, sizeof(rapt_hopper_backward_scores_args), 128, Family::hopper, true,
+     false, "scores"},
     {"backward_dq_round_hopper", Stage::backward_dq_round, sizeof(rapt_hopper_backward_args), 0, Family::hopper},
     {"backward_dq_hopper", Stage::backward_dq, sizeof(rapt_hopper_backward_args), 128, Family::hopper_apart, true},
     {"backward_dkv_hopper", Stage::backward_dkv, sizeof(rapt_hopper_backward_args), 64, Family::hopper_apart, true,

@@ -33,7 +33,7 @@ std::vector<Variant> every_sort() {
           kernel("backward_dq.d64.bf16.general.k32w4", true, false),
           kernel("backward_dq.d64.bf16.plain.tq64k64w4", false, false),
           kernel("backward_hopper.d64.bf16.plain.k128w12", false, false),
-          kernel("backward_hopper.d64.bf16.scores.k64w12", true, true),
+          kernel("backward_hopper.d64.bf16.scores.k64w16", true, true),
           kernel("backward_dkv_hopper.d256.bf16.plain.k64w12", false, false)};
 }
 

@@ -8,6 +8,7 @@
 //
 // S of the next step is started before dV and dK of this one, so that its exponentials run beside these.
 #include "kernels/hopper/attention/backward_copies.hpp"
+#include "kernels/hopper/attention/backward_dropout.hpp"
 #include "kernels/hopper/isa/registers.hpp"
 #include "kernels/nvidia/tile/products.hpp"
 
@@ -162,6 +163,14 @@ class Group {
   DEVICE_MEMBER Kept find_kept() const {
     Problem& p = a_.backward.problem;
     if (!kScores || !rarely(has_dropout(p))) return {};
+    if constexpr (kDropsApart) {
+      const RingKept ring = shared_.kept_ring();
+      ring.wait_until_full(fill_);
+      const Kept kept = shared_.kept(fill_, group_ * kGroupThreads + thread_id() % kGroupThreads);
+      wave_barrier();  // all lanes have read
+      ring.give_back(fill_, lane() == 0);
+      return kept;
+    }
     const int first_key = tile().block.first_row + warp_key();
     return kept_of_columns<kQueryTiles>(shared_.dropout(), p.keep_threshold, shared_.step(fill_).head,
                                         first_row_of_step(fill_), first_key, lane());
@@ -348,7 +357,7 @@ RAPT_SYMBOL(const __grid_constant__ rapt_hopper_backward_scores_args arguments) 
   const Shared shared = {memory, shared_address(memory)};
   const int group = __shfl_sync(~0u, thread_id() / kGroupThreads, 0);
   if (thread_id() == 0) {
-    shared.init();
+    shared.init(kDropsApart && has_dropout(arguments.all.backward.problem));
     publish_barriers();
     if constexpr (kScores) shared.dropout() = DropoutSeed::of(arguments.all.backward.problem);
   }
@@ -362,6 +371,9 @@ RAPT_SYMBOL(const __grid_constant__ rapt_hopper_backward_scores_args arguments) 
     else if (thread_id() % kWave == 0 && thread_id() / kWave <= kGroups)
       Adder(arguments, shared, thread_id() / kWave - 1).run();
     else if (thread_id() == (kGroups + 1) * kWave) clear_sums(arguments.all, shared);
+  } else if (kDropsApart && group > kGroups) {
+    give_up_registers<kFeederRegisters>();
+    if (has_dropout(arguments.all.backward.problem)) Dropout(arguments, shared).run();
   } else {
     take_registers<kRegisters>();
     Group(arguments, shared, group - 1).run();

@@ -13,17 +13,19 @@
 namespace rapt::nvidia {
 
 using T = RAPT_DTYPE;
-inline constexpr int kHeadDim = RAPT_HEAD_DIM, kQueries = RAPT_BLOCK_K, kGroups = RAPT_WAVES / 4 - 1;
+inline constexpr int kHeadDim = RAPT_HEAD_DIM, kQueries = RAPT_BLOCK_K, kGroups = 2;
 inline constexpr int kKeys = kGroups * kGroupRows, kThreads = RAPT_WAVES * kWave;
 inline constexpr int kQueryTiles = kQueries / 8, kDimTiles = kHeadDim / 8;
 inline constexpr int kStages = 2;  // of queries
 // Options leave no room for a tile's K beside the next one's at head_dim 128.
 inline constexpr bool kCrowded = kScores && kHeadDim > 64;
+// Four more warps find out what dropout keeps. At head_dim 128 there is no register for them.
+inline constexpr bool kDropsApart = kScores && kHeadDim <= 64;
 // The registers of a multiprocessor that each thread has, and what the groups have of the others'.
-inline constexpr int kFeederRegisters = 40, kRegisters = 232;
+inline constexpr int kFeederRegisters = 40, kRegisters = kDropsApart ? 216 : 232;
 inline constexpr bool kSplitsDims = kQueries == kGroupRows;                   // dQ: groups have the same queries
 inline constexpr int kSumTiles = kQueries * kHeadDim / (2 * kGroupRows * 8);  // 8 columns each
-static_assert(kGroups == 2 && kQueries % kGroupRows == 0 && kSumTiles <= 8);
+static_assert(RAPT_WAVES / 4 == kGroups + (kDropsApart ? 2 : 1) && kQueries % kGroupRows == 0 && kSumTiles <= 8);
 
 using PanelsK = Panels<kKeys, kHeadDim>;
 using PanelsQ = Panels<kQueries, kHeadDim>;
@@ -36,10 +38,12 @@ using RingQ = Ring<kStages>;
 using Scores = Accumulators<kQueryTiles>;
 using Gradients = Accumulators<kDimTiles>;
 using Kept = KeptElements<kQueryTiles>;  // of dropout
+using RingKept = Ring<2>;
 using Sums = Accumulators<kSumTiles>;    // of dQ: 64 rows
 using StageOfOptions = StageOfScores<1, kGroups>;
 inline constexpr int kSumBytes = kGroupRows * kSumTiles * 8 * static_cast<int>(sizeof(float));
 inline constexpr int kZeroBytes = 1024;
+inline constexpr int kKeptBytes = kGroups * kGroupThreads * static_cast<int>(sizeof(Kept));
 inline constexpr int kStatisticsBytes = kQueries * static_cast<int>(sizeof(rapt_abi_row_statistics));
 
 // The first of a step's queries, the number of their head among all sequences', and ALiBi's slope.
@@ -60,8 +64,9 @@ struct Shared {
   static constexpr int kStatistics = kZeros + kZeroBytes;
   static constexpr int kSteps = kStatistics + kStages * kStatisticsBytes, kBarriers = kSteps + (kScores ? 32 : 0);
   static constexpr int kTile = kBarriers + RingK::kBytes + RingV::kBytes + 3 * RingQ::kBytes +
-                               (kScores ? RingScores::kBytes : 0) + kGroups * RingSums::kBytes;
-  static constexpr int kDropout = kTile + kTiles * kTileBytes, kBytes = kDropout + (kScores ? 16 : 0);
+                               (kScores ? RingScores::kBytes : 0) + (kDropsApart ? RingKept::kBytes : 0) + kGroups * RingSums::kBytes;
+  static constexpr int kDropout = kTile + kTiles * kTileBytes, kKept = kDropout + (kScores ? 16 : 0);
+  static constexpr int kBytes = kKept + (kDropsApart ? 2 * kKeptBytes : 0);
   char* memory;
   uint32_t address;
 
@@ -94,14 +99,22 @@ struct Shared {
     return {address + kScoreTiles + RingScores::stage(n) * StageOfOptions::kBytes};
   }
 
-  DEVICE_MEMBER void init() const {
-    k_ring().init(2 * kGroups + 1);  // readers: groups, the threads that add their dQ, and the one that clears
+  // What dropout keeps, of a step.
+  DEVICE_MEMBER RingKept kept_ring() const { return {score_ring().barriers + RingScores::kBytes}; }
+  DEVICE_MEMBER Kept& kept(uint32_t n, int thread) const {
+    return reinterpret_cast<Kept*>(memory + kKept + RingKept::stage(n) * kKeptBytes)[thread];
+  }
+
+  DEVICE_MEMBER void init(bool drops_apart) const {
+    // Readers: groups, the threads that add their dQ, the one that clears, and dropout's warps.
+    k_ring().init(2 * kGroups + 1 + (drops_apart ? 4 : 0));
     v_ring().init(kGroups);
     q_ring().init(kGroups, 2);
     dout_ring().init(kGroups);
     ds_ring().init(kGroups, kGroups * 4);
     for (int group = 0; group < kGroups; ++group) sums_ring(group).init(1, kGroupThreads);
     if constexpr (kScores) score_ring().init(4 * kGroups);  // each warp gives back
+    if constexpr (kDropsApart) kept_ring().init(4 * kGroups, 4);
   }
 };
 static_assert(RAPT_SHARED_BYTES == Shared::kBytes, "shared= of the row");
