@@ -263,7 +263,8 @@ void set_stage(const BackwardCall& call, const PassKernel& kernel, const Device&
   const bool of_keys = kernel.stage() == Stage::backward_dkv || kernel.stage() == Stage::backward_fused;
   if (a.problem.heads_at_once > 0)
     a.problem.heads_at_once = of_keys ? key_heads_at_once(call, device) : heads_at_once(call, device);
-  const bool only_statistics = kernel.stage() == Stage::backward_dq && a.dq_sum.data != nullptr;
+  const bool only_statistics =
+      kernel.stage() == Stage::backward_dq && a.dq_sum.data != nullptr && kernel.variant->family() != Family::hopper;
   a.dq.data = only_statistics ? nullptr : call.dq.data;
 }
 

@@ -46,7 +46,7 @@ void run(const Pass& pass, SomeCall& call, const Launch& launch) {
   check_pointers(call, device);
   if (are_checked(call)) check_device_lengths(call, device, launch.stream);
   for (const PassKernel& k : pass.kernels) kernels.function(*k.variant, launch.stream);  // before memory is allocated
-  clear_unused_rows(call, device, launch.stream);
+  clear_unused_rows(call, pass, device, launch.stream);
   Workspace workspace(pass.workspace.bytes, launch, device);
   copy_lengths(call, workspace.data(), device, launch.stream);
   Arguments arguments;

@@ -54,7 +54,7 @@ int64_t end_of(const Call& call, const int32_t* cu_seqlens) { return call.device
 
 }  // namespace
 
-void clear_unused_rows(const ForwardCall& call, const Device& device, Stream stream) {
+void clear_unused_rows(const ForwardCall& call, const Pass&, const Device& device, Stream stream) {
   if (call.cu_seqlens_q == nullptr) return;
   const Clearing clearing(device, stream);
   const int64_t end = end_of(call, call.cu_seqlens_q);
@@ -65,7 +65,9 @@ void clear_unused_rows(const ForwardCall& call, const Device& device, Stream str
                    {call.heads_q, call.lse.head * kFloat}, kFloat);
 }
 
-void clear_unused_rows(const BackwardCall& call, const Device& device, Stream stream) {
+void clear_unused_rows(const BackwardCall& call, const Pass& pass, const Device& device, Stream stream) {
+  const PassKernel& first = pass.kernels[0];
+  if (first.variant->family() == Family::hopper && first.workgroups > 0) return;  // backward_statistics_hopper does it
   const Clearing clearing(device, stream);
   const int64_t element = dtype_bytes(call.dtype);
   if (call.cu_seqlens_q != nullptr)

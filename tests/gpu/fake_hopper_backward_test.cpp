@@ -1,4 +1,6 @@
 // Hopper's backward passes over the fake driver. A case is a separate process.
+#include <algorithm>
+
 #include "fake_driver_case.hpp"
 #include "kernels/hopper/arguments.h"
 
@@ -122,7 +124,7 @@ TEST_F(FakeHopperBackward, InAFixedOrder) {
 
 TEST_F(FakeHopperBackward, PackedSequencesWithSumsOfDq) {
   constexpr int64_t kTotalQ = 500, kTotalK = 201, kDim = 128;
-  const int32_t of_queries[] = {0, 300, 500}, of_keys[] = {0, 200, 201};
+  const int32_t of_queries[] = {0, 300, 490}, of_keys[] = {0, 200, 201};
   const auto packed = [&](size_t number, int64_t rows, int64_t heads) {
     return rapt::api::Tensor(tensor(number, 1, 1, 1).c().data, rapt::kBf16, {rows, heads, kDim}, {}, kCuda);
   };
@@ -134,7 +136,10 @@ TEST_F(FakeHopperBackward, PackedSequencesWithSumsOfDq) {
               .cu_seqlens_k = rapt::api::Tensor(of_keys, rapt::kInt32, {3})};
   rapt::api::backward(a, of_q(3), lse, of_q(4), {.dq = of_q(5), .dk = of_k(6)});
   ASSERT_EQ(cuda.launches.size(), 3U);
+  EXPECT_EQ(std::ranges::count(cuda.calls, "clear_async"), 0);  // a kernel clears rows behind the last sequence
   rapt_hopper_backward_args arguments;
+  std::memcpy(static_cast<void*>(&arguments), cuda.launches[0].arguments.data(), sizeof arguments);
+  EXPECT_EQ(arguments.backward.dq.data, tensor(5, 1, 1, 1).c().data);
   ASSERT_GE(cuda.launches[1].arguments.size(), sizeof arguments);
   std::memcpy(static_cast<void*>(&arguments), cuda.launches[1].arguments.data(), sizeof arguments);
   EXPECT_EQ(arguments.clears_ahead, 0);

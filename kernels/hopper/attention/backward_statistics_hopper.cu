@@ -1,10 +1,12 @@
-// Writes the statistics of rows that backward_hopper reads, and zeros in dq's sums. delta is the diagonal of dO O^T.
+// Writes the statistics of rows that backward_hopper reads, zeros in dq's sums, and zeros in gradients of rows that
+// belong to no sequence. delta is the diagonal of dO O^T.
 //
 // A workgroup for each multiprocessor computes tiles of 64 rows, one after another. One thread copies rows of O and dO,
 // another one stores zeros, and two groups of four warps multiply, each every second tile.
 #include "kernels/hopper/attention/padded_rows.hpp"
 #include "kernels/hopper/isa/bulk_copy.hpp"
 #include "kernels/hopper/attention/row_statistics.hpp"
+#include "kernels/hopper/attention/unused_rows.hpp"
 #include "kernels/hopper/tile/diagonal.hpp"
 #include "kernels/hopper/tile/ring.hpp"
 #include "kernels/nvidia/tile/products.hpp"
@@ -118,6 +120,18 @@ DEVICE void make_statistics(Args& arguments, const Shared& shared, uint32_t grou
   });
 }
 
+// By two warps of each workgroup.
+DEVICE void clear_gradients(Args& a) {
+  const rapt_backward_args& all = a.backward;
+  Problem& p = all.problem;
+  constexpr int kClearing = 2 * kWave;
+  const int thread = workgroup_id() * kClearing + thread_id() % kClearing;
+  const int threads = static_cast<int>(gridDim.x) * kClearing;
+  clear_unused_rows(all.dq, p.cu_seqlens_q, p.batch, p.total_q, p.heads_q, p.head_dim, thread, threads);
+  clear_unused_rows(all.dk, p.cu_seqlens_k, p.batch, p.total_k, p.heads_k, p.head_dim, thread, threads);
+  clear_unused_rows(all.dv, p.cu_seqlens_k, p.batch, p.total_k, p.heads_k, p.head_dim_v, thread, threads);
+}
+
 }  // namespace rapt::nvidia
 
 KERNEL(rapt::nvidia::kThreads, 1)
@@ -140,4 +154,5 @@ RAPT_SYMBOL(const __grid_constant__ rapt_hopper_backward_args arguments) {
   if (group >= 0) make_statistics(arguments, shared, static_cast<uint32_t>(group));
   else if (thread_id() == 0) copy_rows(arguments, shared);
   else if (thread_id() == kWave) clear_sums(arguments, shared);
+  else if (thread_id() >= 2 * kWave) clear_gradients(arguments);
 }
