@@ -39,7 +39,7 @@ using Scores = Accumulators<kQueryTiles>;
 using Gradients = Accumulators<kDimTiles>;
 using Kept = KeptElements<kQueryTiles>;  // of dropout
 using RingKept = Ring<2>;
-using Sums = Accumulators<kSumTiles>;    // of dQ: 64 rows
+using Sums = Accumulators<kSumTiles>;  // of dQ: 64 rows
 using StageOfOptions = StageOfScores<1, kGroups>;
 inline constexpr int kSumBytes = kGroupRows * kSumTiles * 8 * static_cast<int>(sizeof(float));
 inline constexpr int kZeroBytes = 1024;
@@ -64,7 +64,8 @@ struct Shared {
   static constexpr int kStatistics = kZeros + kZeroBytes;
   static constexpr int kSteps = kStatistics + kStages * kStatisticsBytes, kBarriers = kSteps + (kScores ? 32 : 0);
   static constexpr int kTile = kBarriers + RingK::kBytes + RingV::kBytes + 3 * RingQ::kBytes +
-                               (kScores ? RingScores::kBytes : 0) + (kDropsApart ? RingKept::kBytes : 0) + kGroups * RingSums::kBytes;
+                               (kScores ? RingScores::kBytes : 0) + (kDropsApart ? RingKept::kBytes : 0) +
+                               kGroups * RingSums::kBytes;
   static constexpr int kDropout = kTile + kTiles * kTileBytes, kKept = kDropout + (kScores ? 16 : 0);
   static constexpr int kBytes = kKept + (kDropsApart ? 2 * kKeptBytes : 0);
   char* memory;
