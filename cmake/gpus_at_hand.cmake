@@ -1,5 +1,5 @@
 # rapt_gpus_at_hand(VARIABLE): the architectures of this machine's GPUs, as in kernels/architectures.hpp, asked without
-# their run-time libraries. VARIABLE_OTHERS names GPUs that Rapt has no kernels for.
+# their run-time libraries. A sibling is there as the architecture whose kernels it runs. VARIABLE_OTHERS names GPUs that Rapt has no kernels for.
 
 if(NOT RAPT_KFD_NODES)
   set(RAPT_KFD_NODES /sys/class/kfd/kfd/topology/nodes) # where Linux describes AMD's GPUs
@@ -27,7 +27,7 @@ function(rapt_gpus_at_hand variable)
       list(APPEND found sm_${capability})
     endforeach()
   endif()
-  list(REMOVE_DUPLICATES found)
+  rapt_use_code_of(found)
   set(others ${found})
   list(REMOVE_ITEM others ${rapt_architectures})
   list(REMOVE_ITEM found "" ${others})

@@ -8,6 +8,7 @@
 #include "packer/compiled.hpp"
 #include "packer/elf.hpp"
 #include "packer/occupancy.hpp"
+#include "kernels/siblings.hpp"
 
 namespace rapt::archive {
 
@@ -63,6 +64,9 @@ class AmdKernel final : public Compiled {
     return occupancy(arch, resources.registers, sgprs_, resources.shared_memory, row.waves);
   }
 
+  // Waves per SIMD on each GPU that runs this code object too.
+  std::vector<std::pair<std::string, int>> occupancies_of_siblings(const Row& row, const Architecture& arch) const;
+
   int agprs_, sgprs_, vgpr_spills_, sgpr_spills_, scratch_;
   bool dynamic_stack_;
   std::vector<std::string> hidden_;  // the kinds of its hidden arguments
@@ -114,11 +118,26 @@ std::vector<std::string> AmdKernel::violations(const Row& row, const Architectur
                     number(row.budget.occupancy) + " (registers allow " + number(o.by_registers) +
                     " waves per SIMD, LDS " + (o.by_lds == INT_MAX ? "any number" : number(o.by_lds)) +
                     " workgroups of " + number(row.waves) + " waves)");
+  for (const auto& [name, waves] : occupancies_of_siblings(row, arch))
+    if (waves == 0)
+      found.push_back("no workgroup fits on a unit of " + name + ", which runs the code of " + std::string(arch.name));
   return found;
 }
 
 ordered_json AmdKernel::block(const Row& row, const Architecture& arch) const {
-  return {{"agprs", agprs_}, {"sgprs", sgprs_}, {"occupancy", occupancy_of(row, arch).waves}};
+  const int own = occupancy_of(row, arch).waves;
+  ordered_json block = {{"agprs", agprs_}, {"sgprs", sgprs_}, {"occupancy", own}};
+  for (const auto& [name, waves] : occupancies_of_siblings(row, arch))
+    if (waves != own) block["siblings"][name] = waves;
+  return block;
+}
+
+std::vector<std::pair<std::string, int>> AmdKernel::occupancies_of_siblings(const Row& row,
+                                                                            const Architecture& arch) const {
+  std::vector<std::pair<std::string, int>> found;
+  for (const Architecture& sibling : architectures::kSiblingTable)
+    if (code_of(sibling.name) == arch.name) found.emplace_back(sibling.name, occupancy_of(row, sibling).waves);
+  return found;
 }
 
 }  // namespace

@@ -4,9 +4,12 @@
 #include <atomic>
 #include <cstring>
 #include <mutex>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "aotriton/base/failure.hpp"
+#include "kernels/rename_code.hpp"
 
 namespace rapt::aot {
 
@@ -14,18 +17,20 @@ namespace {
 
 struct Image {
   const char* arch;
-  const char* code;
+  std::span<const char> code;
 };
 
 // The code objects, one for each architecture of the build.
-#define RAPT_AOT_IMAGE(arch, file)                                                                         \
-  asm(".pushsection .rodata\n.balign 4096\nrapt_aot_image_" #arch ":\n.incbin \"" file "\"\n.popsection"); \
-  extern "C" const char rapt_aot_image_##arch[] __attribute__((visibility("hidden")));
+#define RAPT_AOT_IMAGE(arch, file)                                                                                     \
+  asm(".pushsection .rodata\n.balign 4096\nrapt_aot_image_" #arch ":\n.incbin \"" file "\"\nrapt_aot_image_end_" #arch \
+      ":\n.popsection");                                                                                               \
+  extern "C" const char rapt_aot_image_##arch[] __attribute__((visibility("hidden"))),                                 \
+      rapt_aot_image_end_##arch[] __attribute__((visibility("hidden")));
 #include "images.inc"
 #undef RAPT_AOT_IMAGE
 
-constexpr Image kImages[] = {
-#define RAPT_AOT_IMAGE(arch, file) {#arch, rapt_aot_image_##arch},
+const Image kImages[] = {
+#define RAPT_AOT_IMAGE(arch, file) {#arch, {rapt_aot_image_##arch, rapt_aot_image_end_##arch}},
 #include "images.inc"
 #undef RAPT_AOT_IMAGE
 };
@@ -44,11 +49,14 @@ Kernels& kernels_of(const Device& device) {
 
 aotriton::Error load(const Device& device, Kernels& to) {
   for (const Image& image : kImages) {
-    if (std::strcmp(image.arch, device.arch) != 0) continue;
+    if (code_of(device.arch) != image.arch) continue;
+    std::vector<char> code(image.code.begin(), image.code.end());
+    if (const Sibling* const sibling = find_sibling(device.arch))
+      rename_code(std::as_writable_bytes(std::span(code)), *sibling);
     const CurrentDevice current(device);
     void* module = nullptr;
     const Hip& h = *hip();
-    HipResult result = h.hipModuleLoadData(&module, image.code);
+    HipResult result = h.hipModuleLoadData(&module, code.data());
     for (const auto& [function, name] : {std::pair{&to.convert_lse, "convert_lse"},
                                          {&to.copy_rows, "copy_rows"},
                                          {&to.sum_lengths, "sum_lengths"},

@@ -57,8 +57,7 @@ std::string grid(const std::vector<std::string>& header, const std::vector<std::
 void print_status(const BenchPlan& plan) {
   fmt::print("Rapt version: {}\nDevice: {}\n{}", rapt_version_string(), device_text(plan.device),
              times_line(plan.device));
-  if (const std::string warning = rocm_warning(describe(plan.device)); !warning.empty())
-    fmt::print("warning: {}\n", warning);
+  for (const std::string& warning : rocm_warnings(describe(plan.device))) fmt::print("warning: {}\n", warning);
   print_environment("");
   if (plan.device.type == RAPT_ROCM) fmt::print("libaotriton_v2: {}\n", aotriton_status());
 }

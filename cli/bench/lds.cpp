@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "cli/inputs/dtype.hpp"
-#include "kernels/architectures.hpp"
+#include "kernels/siblings.hpp"
 
 namespace rapt::cli {
 
@@ -77,7 +77,7 @@ std::string lds_text(const rapt_kernel& k, const std::string& name, const rapt_d
   std::string text = fmt::format("  {}: {} x {} + {} x {} = {} elements, {} bytes\n", name, k.block_q, k.head_dim,
                                  k.block_k, k.head_dim, elements, elements * bytes_of(k.dtype));
   text += fmt::format("     has {} bytes", k.shared_memory);
-  const Architecture* const a = find_architecture(device.arch);
+  const Architecture* const a = find_gpu(device.arch);
   if (a == nullptr || k.shared_memory == 0) return text + "\n";
   text += fmt::format(" of a unit's {}, which has room for {}", a->lds_bytes_per_unit,
                       a->lds_bytes_per_unit / static_cast<unsigned>(k.shared_memory));

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/architectures.hpp"
+#include "kernels/siblings.hpp"
 
 namespace rapt::cli {
 
@@ -15,7 +15,7 @@ constexpr double kOperationsPerClock = 256;
 }  // namespace
 
 std::optional<double> native_least_ms(const rapt_problem& p, const rapt_device_info& device) {
-  const Architecture* const a = find_architecture(device.arch);
+  const Architecture* const a = find_gpu(device.arch);
   if (a == nullptr) return std::nullopt;
   const double operations_per_ms = kOperationsPerClock * device.compute_units * a->clock_khz;
   const double bytes_per_ms = a->memory_gigabytes_per_second * 1e6;

@@ -78,7 +78,7 @@ void print_devices() {
     const rapt_device_info info = describe(device);
     fmt::print("  {}\n    target {}, {} of memory, library {}\n", device_text(device), info.target,
                bytes_text(static_cast<int64_t>(info.memory)), info.library);
-    if (const std::string warning = rocm_warning(info); !warning.empty()) fmt::print("    warning: {}\n", warning);
+    for (const std::string& warning : rocm_warnings(info)) fmt::print("    warning: {}\n", warning);
   }
   print_environment("  ");
 }

@@ -65,11 +65,20 @@ std::vector<std::string> environment_warnings() {
   return found;
 }
 
-std::string rocm_warning(const rapt_device_info& info) {
-  if (std::string_view(info.arch) != "gfx1151" || !older_than(info.runtime, 7, 2)) return "";
-  return fmt::format(
-      "{} counts the registers of {} wrongly, which can crash programs (ROCm/TheRock#2991): install ROCm 7.2 or newer",
-      info.runtime, info.arch);
+std::vector<std::string> rocm_warnings(const rapt_device_info& info) {
+  std::vector<std::string> found;
+  if (!std::string_view(info.arch).starts_with("gfx")) return found;
+  if (std::string_view(info.arch) == "gfx1151" && older_than(info.runtime, 7, 2))
+    found.push_back(
+        fmt::format("{} counts the registers of {} wrongly, which can crash programs (ROCm/TheRock#2991): install ROCm "
+                    "7.2 or newer",
+                    info.runtime, info.arch));
+  if (const char* given = std::getenv("HSA_OVERRIDE_GFX_VERSION"); given && *given != 0)
+    found.push_back(
+        fmt::format("HSA_OVERRIDE_GFX_VERSION is {}, so ROCm gives every GPU that name: unset it, Rapt has "
+                    "kernels of their own for all of RDNA 3, 3.5 and 4",
+                    given));
+  return found;
 }
 
 void print_environment(const std::string& indent) {

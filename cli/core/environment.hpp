@@ -12,9 +12,9 @@ struct Variable {
   std::string name, value;
 };
 
-std::vector<Variable> environment_variables();           // that are set and change what runs, or how fast
-std::vector<std::string> environment_warnings();         // why times that are measured now mislead
-std::string rocm_warning(const rapt_device_info& info);  // "" unless this device needs a newer ROCm
+std::vector<Variable> environment_variables();                         // that are set and change what runs, or how fast
+std::vector<std::string> environment_warnings();                       // why times that are measured now mislead
+std::vector<std::string> rocm_warnings(const rapt_device_info& info);  // what the user's ROCm gets wrong for the device
 
 // A line for each variable, then one for each warning: the same in every command's status.
 void print_environment(const std::string& indent);

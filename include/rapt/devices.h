@@ -21,7 +21,7 @@ RAPT_API rapt_status rapt_device_count(rapt_device_type type, int32_t* count);
 typedef struct rapt_device_info {
   size_t struct_size;
   const char* name;      /* "AMD Instinct MI300X" */
-  const char* arch;      /* "gfx942" or "sm_90", as in archives' names; "" for the host */
+  const char* arch;      /* "gfx942" or "sm_90"; "" for the host */
   const char* target;    /* the run-time library's name: "gfx942:sramecc+:xnack-", "sm_90" */
   const char* runtime;   /* the run-time's name and version: "ROCm, HIP 7.1.25424", "CUDA driver 13.0" */
   const char* library;   /* the file of the run-time library */
@@ -32,6 +32,9 @@ typedef struct rapt_device_info {
    * nothing is forecast. */
   int32_t simulator;
   const char* time_model;
+  /* Whose archive the device uses: GPUs with the same instructions share one. "gfx1100" for a gfx1102; arch for most.
+   */
+  const char* archive;
 } rapt_device_info;
 
 /* The caller sets info->struct_size. */

@@ -41,7 +41,8 @@ def _gpus_without_kernels():
     for name, (_, number) in _GPUS.items():
         with contextlib.suppress(RuntimeError):
             for i, device in enumerate(_core.devices(number)):
-                if (arch := device["arch"]) not in there:
+                arch = device["arch"]
+                if device["archive"] not in there:
                     yield f"  no kernels for {name}:{i} ({arch}), so it computes nothing: {HOW_TO_GET_KERNELS}"
 
 
@@ -56,16 +57,21 @@ def _gpus(name):
         lines.append(
             f"  {name}:{i} {d['name']} ({d['target']}), {d['memory'] / 2**30:.0f} GiB, {d['runtime']}, {d['library']}"
         )
-        lines += _rocm_warning(d["arch"], d["runtime"])
+        lines += [f"    warning: {text}" for text in _rocm_warnings(d["arch"], d["runtime"])]
     return lines or [f"  {library} finds none"]
 
 
-def _rocm_warning(arch, runtime):
-    """A line if this device needs a newer ROCm; its releases have HIP's numbers."""
+def _rocm_warnings(arch, runtime):
+    """What the user's ROCm gets wrong for a device; its releases have HIP's numbers."""
     release = re.match(r"ROCm, HIP (\d+)\.(\d+)", runtime)
-    if arch != "gfx1151" or not release or tuple(map(int, release.groups())) >= (7, 2):
-        return []
-    return [
-        f"    warning: {runtime} counts the registers of {arch} wrongly, which can crash programs "
-        "(ROCm/TheRock#2991): install ROCm 7.2 or newer"
-    ]
+    if arch == "gfx1151" and release and tuple(map(int, release.groups())) < (7, 2):
+        yield (
+            f"{runtime} counts the registers of {arch} wrongly, which can crash programs (ROCm/TheRock#2991): "
+            "install ROCm 7.2 or newer"
+        )
+    given = os.environ.get("HSA_OVERRIDE_GFX_VERSION")
+    if given and arch.startswith("gfx"):
+        yield (
+            f"HSA_OVERRIDE_GFX_VERSION is {given}, so ROCm gives every GPU that name: unset it, Rapt has kernels of "
+            "their own for all of RDNA 3, 3.5 and 4"
+        )

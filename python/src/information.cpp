@@ -25,6 +25,7 @@ nb::list devices(int32_t type) {
     nb::dict device;
     device["name"] = info.name;
     device["arch"] = info.arch;
+    device["archive"] = info.archive;
     device["target"] = info.target;
     device["runtime"] = info.runtime;
     device["library"] = info.library;

@@ -68,14 +68,21 @@ def test_no_extension(tmp_path):
 
 def test_doctor_names_a_gpu_without_kernels(monkeypatch):
     monkeypatch.setattr(_core, "archives", lambda: [("/folder/gfx942.rapt", "gfx942, 1 kernel")])
-    devices = {10: [{"arch": "gfx942"}, {"arch": "gfx1151"}], 2: []}
+    devices = {10: [{"arch": x, "archive": x} for x in ("gfx942", "gfx1151")], 2: []}
     monkeypatch.setattr(_core, "devices", lambda kind: devices[kind])
     (line,) = _doctor._gpus_without_kernels()
     assert line.startswith("  no kernels for hip:1 (gfx1151), so it computes nothing: install a wheel")
 
 
 def test_doctor_warns_of_an_old_rocm_on_strix_halo():
-    (line,) = _doctor._rocm_warning("gfx1151", "ROCm, HIP 7.1.25424")
-    assert "warning: ROCm, HIP 7.1.25424 counts the registers of gfx1151 wrongly" in line
+    (text,) = _doctor._rocm_warnings("gfx1151", "ROCm, HIP 7.1.25424")
+    assert text.startswith("ROCm, HIP 7.1.25424 counts the registers of gfx1151 wrongly")
     for arch, runtime in (("gfx1151", "ROCm, HIP 7.2.26015"), ("gfx1100", "ROCm, HIP 7.1.25424"), ("gfx1151", "sim")):
-        assert _doctor._rocm_warning(arch, runtime) == []
+        assert list(_doctor._rocm_warnings(arch, runtime)) == []
+
+
+def test_doctor_warns_of_a_changed_name(monkeypatch):
+    monkeypatch.setenv("HSA_OVERRIDE_GFX_VERSION", "11.0.0")
+    (text,) = _doctor._rocm_warnings("gfx1100", "ROCm, HIP 7.2.26015")
+    assert text.startswith("HSA_OVERRIDE_GFX_VERSION is 11.0.0")
+    assert list(_doctor._rocm_warnings("sm_90", "CUDA driver 13.0")) == []

@@ -1,6 +1,6 @@
 #include "sim/isa/arch.hpp"
 
-#include "kernels/architectures.hpp"
+#include "kernels/siblings.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -9,25 +9,35 @@ namespace rapt::sim {
 
 namespace {
 
-constexpr std::string_view name_of(Arch arch) { return architectures::kTable[static_cast<unsigned>(arch)].name; }
+constexpr std::string_view names[] = {"gfx908",  "gfx90a",  "gfx942",  "gfx950",  "gfx1100", "gfx1151", "gfx1201",
+                                      "gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1152", "gfx1153", "gfx1200"};
+
+constexpr std::string_view name_of(Arch arch) { return names[static_cast<unsigned>(arch)]; }
+
+constexpr std::optional<Arch> arch_of(std::string_view name) {
+  const auto* const found = std::ranges::find(names, name);
+  if (found == std::end(names)) return std::nullopt;
+  return static_cast<Arch>(found - names);
+}
 
 constexpr bool is_amd(const Architecture& a) { return a.vendor == "amd"; }
 
-// AMD's rows come first, in the order of Arch.
+// AMD's rows come first in the table of architectures, in the order of Arch; the siblings in their own.
 static_assert(arch_count == std::ranges::count_if(architectures::kTable, is_amd));
-static_assert(name_of(Arch::gfx908) == "gfx908" && name_of(Arch::gfx90a) == "gfx90a" &&
-              name_of(Arch::gfx942) == "gfx942" && name_of(Arch::gfx950) == "gfx950" &&
-              name_of(Arch::gfx1100) == "gfx1100" && name_of(Arch::gfx1151) == "gfx1151" &&
-              name_of(Arch::gfx1201) == "gfx1201");
+static_assert(device_arch_count == arch_count + architectures::kSiblings.size());
+static_assert([] {
+  for (unsigned n = 0; n < device_arch_count; ++n) {
+    const std::string_view known =
+        n < arch_count ? architectures::kTable[n].name : architectures::kSiblings[n - arch_count].name;
+    if (names[n] != known || name_of(instructions_of(static_cast<Arch>(n))) != code_of(known)) return false;
+  }
+  return true;
+}());
 
 }  // namespace
 
 std::string_view name(Arch arch) { return name_of(arch); }
 
-std::optional<Arch> parse_arch(std::string_view text) {
-  const Architecture* const found = find_architecture(text.substr(0, text.find(':')));
-  if (found == nullptr || !is_amd(*found)) return std::nullopt;
-  return static_cast<Arch>(found - architectures::kTable);
-}
+std::optional<Arch> parse_arch(std::string_view text) { return arch_of(text.substr(0, text.find(':'))); }
 
 }  // namespace rapt::sim

@@ -7,13 +7,27 @@
 
 namespace rapt::sim {
 
-enum class Arch : std::uint8_t { gfx908, gfx90a, gfx942, gfx950, gfx1100, gfx1151, gfx1201 };
-inline constexpr int arch_count = 7;
+// The first arch_count have instructions of their own. The siblings after them run the code objects of one of these,
+// renamed (kernels/siblings.hpp).
+// clang-format off
+enum class Arch : std::uint8_t {
+  gfx908, gfx90a, gfx942, gfx950, gfx1100, gfx1151, gfx1201,
+  gfx1101, gfx1102, gfx1103, gfx1150, gfx1152, gfx1153, gfx1200
+};
+// clang-format on
+inline constexpr int arch_count = 7, device_arch_count = 14;
 
-// A set of architectures, one bit each.
+// The architecture whose instructions a device has.
+constexpr Arch instructions_of(Arch arch) {
+  if (arch <= Arch::gfx1201) return arch;
+  if (arch <= Arch::gfx1103) return Arch::gfx1100;
+  return arch == Arch::gfx1200 ? Arch::gfx1201 : Arch::gfx1151;
+}
+
+// A set of architectures with instructions of their own, one bit each. It contains their siblings too.
 using ArchSet = std::uint8_t;
 constexpr ArchSet only(Arch arch) { return static_cast<ArchSet>(1U << static_cast<unsigned>(arch)); }
-constexpr bool contains(ArchSet set, Arch arch) { return (set & only(arch)) != 0; }
+constexpr bool contains(ArchSet set, Arch arch) { return (set & only(instructions_of(arch))) != 0; }
 
 inline constexpr ArchSet cdna = 0b0001111;
 inline constexpr ArchSet gfx11 = 0b0110000;

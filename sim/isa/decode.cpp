@@ -11,7 +11,7 @@ const Family& family_of(Arch arch) { return is_cdna(arch) ? gfx9_family() : gfx1
 const OpcodeIndex& index_of(Arch arch) {
   static std::array<OpcodeIndex, arch_count> indices;
   static std::array<std::once_flag, arch_count> made;
-  const auto i = static_cast<unsigned>(arch);
+  const auto i = static_cast<unsigned>(instructions_of(arch));
   std::call_once(made[i], [&] { indices[i] = OpcodeIndex(arch, family_of(arch).tables); });
   return indices[i];
 }

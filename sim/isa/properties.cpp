@@ -7,8 +7,10 @@ namespace rapt::sim {
 namespace {
 
 constexpr auto table = [] {
-  std::array<Properties, arch_count> all{};
-  for (unsigned i = 0; i < arch_count; ++i) all[i] = {architectures::kTable[i], static_cast<Arch>(i)};
+  std::array<Properties, device_arch_count> all{};
+  for (unsigned i = 0; i < device_arch_count; ++i)
+    all[i] = {i < arch_count ? architectures::kTable[i] : architectures::kSiblingTable[i - arch_count],
+              static_cast<Arch>(i)};
   return all;
 }();
 

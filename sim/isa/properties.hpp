@@ -1,7 +1,7 @@
-// Properties of the real products, by architecture (kernels/architectures.hpp).
+// Properties of the real products, by architecture (kernels/architectures.hpp, kernels/siblings.hpp).
 #pragma once
 
-#include "kernels/architectures.hpp"
+#include "kernels/siblings.hpp"
 #include "sim/isa/arch.hpp"
 
 namespace rapt::sim {

@@ -56,6 +56,7 @@ std::unique_ptr<CodeObject> CodeObject::load(std::span<const std::byte> bytes, A
   const Elf64_Ehdr header = elf::header(bytes);
   check_arch(header, arch);
   std::unique_ptr<CodeObject> object(new CodeObject);
+  arch = instructions_of(arch);
   object->arch_ = arch;
   object->file_.assign(bytes.begin(), bytes.end());
   object->image_ = std::make_unique<Image>(object->file_, header, device);

@@ -1,6 +1,7 @@
 // The chips that can be timed.
 #include "sim/timing/chips_cdna.hpp"
 #include "sim/timing/chips_rdna.hpp"
+#include "sim/timing/chips_siblings.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,13 +10,20 @@ namespace rapt::sim::timing {
 namespace {
 
 // The first of an architecture is the one that its name alone means.
-constexpr std::array known_chips{mi100(),  mi250x(),  cdna3,         mi308x(),  mi300a(),
-                                 mi355x(), rx7900xtx, radeon8060s(), rx9070xt()};
+constexpr std::array own_chips{mi100(),  mi250x(),  cdna3,         mi308x(),  mi300a(),
+                               mi355x(), rx7900xtx, radeon8060s(), rx9070xt()};
+
+constexpr auto known_chips = [] {
+  std::array<Chip, own_chips.size() + sibling_chips.size()> all{};
+  std::ranges::copy(sibling_chips, std::ranges::copy(own_chips, all.begin()).out);
+  return all;
+}();
 
 constexpr bool has_every_arch() {
-  ArchSet archs = 0;
-  for (const Chip& chip : known_chips) archs |= only(chip.arch);
-  return archs == every_arch;
+  for (int n = 0; n < device_arch_count; ++n)
+    if (std::ranges::none_of(known_chips, [&](const Chip& chip) { return chip.arch == static_cast<Arch>(n); }))
+      return false;
+  return true;
 }
 static_assert(has_every_arch(), "each architecture needs a row: its name alone is a device that can be timed");
 

@@ -13,7 +13,7 @@ std::optional<DeviceName> parse_device_name(std::string_view text) {
 
 std::string device_names() {
   std::string names;
-  for (int i = 0; i < arch_count; ++i) names += (i == 0 ? "" : ", ") + std::string(name(static_cast<Arch>(i)));
+  for (int i = 0; i < device_arch_count; ++i) names += (i == 0 ? "" : ", ") + std::string(name(static_cast<Arch>(i)));
   for (const Chip& chip : chips()) names += ", " + std::string(name(chip.arch)) + ":" + std::string(chip.name);
   return names;
 }

@@ -38,7 +38,7 @@ std::vector<Span> bundles_of_program(Span file) {
 }
 
 void add_fitting(Span bytes, const Arch* wanted, std::vector<FoundCode>& found) {
-  for (int n = 0; n < arch_count; ++n) {
+  for (int n = 0; n < device_arch_count; ++n) {
     const Arch arch = static_cast<Arch>(n);
     if (wanted && *wanted != arch) continue;
     try {

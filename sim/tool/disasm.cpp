@@ -75,7 +75,7 @@ bool print_object(const FoundCode& found, const std::string& wanted, std::set<st
   const auto base = reinterpret_cast<std::uint64_t>(text.data());
   bool printed = false;
   const auto print_part = [&](std::uint64_t begin, std::uint64_t end, unsigned lanes) {
-    print_code({found.arch, lanes}, text.subspan(begin - base, end - begin), begin - base);
+    print_code({object->arch(), lanes}, text.subspan(begin - base, end - begin), begin - base);
     printed = true;
   };
   const std::uint64_t first = kernels.empty() ? base + text.size() : kernels.front()->entry;
@@ -103,7 +103,7 @@ int disasm_command(const DisasmOptions& options) {
   }
   if (options.raw) {
     if (!arch) throw InputError("--raw: instruction words need --arch");
-    print_code({*arch, sim::properties(*arch).lanes}, bytes, 0);
+    print_code({instructions_of(*arch), sim::properties(*arch).lanes}, bytes, 0);
     return 0;
   }
   std::vector<FoundCode> found;

@@ -11,7 +11,7 @@ double peak(const timing::Chip& chip, MatrixType type) {
   static constexpr double table[arch_count][4] = {{512, 0, 1024, 0},         {1024, 0, 1024, 0}, {2048, 4096, 4096, 0},
                                                   {4096, 8192, 8192, 16384}, {512, 0, 512, 0},   {512, 0, 512, 0},
                                                   {1024, 2048, 2048, 0}};
-  const double per_clock = table[static_cast<unsigned>(chip.arch)][static_cast<unsigned>(type)];
+  const double per_clock = table[static_cast<unsigned>(instructions_of(chip.arch))][static_cast<unsigned>(type)];
   return per_clock * compute_units(chip) * chip.clock_mhz * 1e6;
 }
 

@@ -4,7 +4,7 @@
 #include "api/guard.hpp"
 #include "base/text.hpp"
 #include "gpu/archive.hpp"
-#include "gpu/archive.hpp"
+#include "kernels/siblings.hpp"
 #include "problem/validator.hpp"
 
 struct rapt_archive {
@@ -67,8 +67,8 @@ rapt_kernel to_public(const gpu::Archive& archive, const gpu::Variant& v) {
 rapt_archive* open_archive(const char* place, const char* arch) {
   if (place == nullptr && arch == nullptr) throw Error(RAPT_INVALID_ARGUMENT, "place and arch are both null");
   const std::string path = arch || !place ? gpu::find_archive(arch, place ? place : "") : place;
-  gpu::Archive archive = gpu::Archive::open(path);
-  if (arch && archive.arch() != arch)
+  gpu::Archive archive = gpu::Archive::open(path, arch ? arch : "");
+  if (arch && archive.arch() != code_of(arch))
     throw Error(RAPT_UNSUPPORTED, cat(path, ": has the kernels of ", archive.arch(), ", not of ", arch));
   return new rapt_archive{std::move(archive)};
 }

@@ -10,6 +10,7 @@
 #include "gpu/device.hpp"
 #include "gpu/gpu.hpp"
 #include "gpu/memory.hpp"
+#include "kernels/siblings.hpp"
 #include "problem/c_problem.hpp"
 #include "problem/tensor.hpp"
 
@@ -26,7 +27,7 @@ bool on_gpu(rapt_device device) {
 
 rapt_device_info no_details() {
   rapt_device_info info = {};
-  info.name = info.arch = info.target = info.runtime = info.library = info.time_model = "";
+  info.name = info.arch = info.target = info.runtime = info.library = info.time_model = info.archive = "";
   return info;
 }
 
@@ -42,6 +43,7 @@ rapt_device_info describe_gpu(rapt_device device) {
   rapt_device_info info = no_details();
   info.name = d.name.c_str();
   info.arch = d.arch.c_str();
+  info.archive = code_of(d.arch).data();  // the whole of a C string
   info.target = d.target.c_str();
   info.runtime = d.driver->runtime().c_str();
   info.library = d.driver->library().c_str();

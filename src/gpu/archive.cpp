@@ -22,10 +22,10 @@ struct Archive::Content {
   std::span<const std::byte> bytes;
   Index index;
 
-  void read();
+  void read(const std::string& gpu);
 };
 
-void Archive::Content::read() {
+void Archive::Content::read(const std::string& gpu) {
   const auto fail = [&](const std::string& what, rapt_status status = RAPT_INVALID_ARGUMENT) {
     throw Error(status, cat(path, ": ", what));
   };
@@ -49,15 +49,15 @@ void Archive::Content::read() {
   const std::byte* index_bytes = bytes.data() + header.index_offset;
   if (archive::crc32(index_bytes, header.index_size) != header.index_crc32) fail("the index's CRC32 is wrong");
   const std::string_view text(reinterpret_cast<const char*>(index_bytes), header.index_size);
-  index = read_index(path, text, header.version, sizeof header, header.index_offset);
+  index = read_index(path, text, header.version, sizeof header, header.index_offset, gpu);
 }
 
-Archive Archive::open(const std::string& path) {
+Archive Archive::open(const std::string& path, const std::string& gpu) {
   const auto content = std::make_shared<Content>();
   content->path = path;
   content->file.emplace(path);
   content->bytes = content->file->bytes();
-  content->read();
+  content->read(gpu);
   return Archive(content);
 }
 
@@ -65,7 +65,7 @@ Archive Archive::view(const std::string& name, std::span<const std::byte> bytes)
   const auto content = std::make_shared<Content>();
   content->path = name;
   content->bytes = bytes;
-  content->read();
+  content->read("");
   return Archive(content);
 }
 

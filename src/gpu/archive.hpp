@@ -54,7 +54,8 @@ struct Variant {
 // Copies share the mapped file. All functions may be called from many threads at once.
 class Archive {
  public:
-  static Archive open(const std::string& path);
+  // gpu: the name of a sibling of the archive's architecture, whose occupancies the kernels then have.
+  static Archive open(const std::string& path, const std::string& gpu = "");
   // Bytes that outlive the archive, with the name that errors use.
   static Archive view(const std::string& name, std::span<const std::byte> bytes);
 
@@ -74,10 +75,11 @@ class Archive {
   std::shared_ptr<const Content> content_;
 };
 
-// The archive of an architecture, in `place`: a file, or a folder that has <arch>.rapt. If `place` is "", the first one
+// The archive of a GPU's architecture, in `place`: a file, or a folder that has <arch>.rapt. Siblings share one
+// (kernels/siblings.hpp). If `place` is "", the first one
 // in RAPT_KERNEL_PATH (folders or files, separated by ':'), or else next to the library. Throws Error with where it
 // looked, and which architectures' archives are there.
-std::string find_archive(const std::string& arch, const std::string& place = "");
+std::string find_archive(const std::string& gpu, const std::string& place = "");
 
 // Every <arch>.rapt in RAPT_KERNEL_PATH and next to the library; only the first of each architecture.
 std::vector<std::string> find_archives();

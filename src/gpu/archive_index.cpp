@@ -62,6 +62,7 @@ class Reader {
   int32_t number(const char* key, int32_t least, int64_t most = kInt32Max) const {
     return static_cast<int32_t>(whole(key, static_cast<uint64_t>(least), static_cast<uint64_t>(most)));
   }
+  const std::string& where() const { return where_; }
   bool has(const char* key) const { return object_.contains(key); }
   std::optional<DType> dtype(const char* key) const {
     for (const DType type : {DType::fp16, DType::bf16, DType::fp32})
@@ -107,12 +108,15 @@ Variant read_variant(const Reader& r, uint32_t version, uint64_t code_begin, uin
   return v;
 }
 
-rapt_amd_kernel read_amd(const Reader& r) {
+rapt_amd_kernel read_amd(const Reader& r, const std::string& gpu) {
   rapt_amd_kernel amd = {};
   amd.struct_size = sizeof amd;
   amd.agprs = r.number("agprs", 0, 1024);
   amd.sgprs = r.number("sgprs", 0, 1024);
   amd.occupancy = r.number("occupancy", 0, 64);
+  if (!r.has("siblings")) return amd;
+  const Reader siblings(r.member("siblings"), cat(r.where(), ": \"siblings\""));
+  if (siblings.has(gpu.c_str())) amd.occupancy = siblings.number(gpu.c_str(), 0, 64);
   return amd;
 }
 
@@ -151,7 +155,7 @@ void check_apart(const std::string& path, const std::vector<Variant>& variants) 
 }  // namespace
 
 Index read_index(const std::string& path, std::string_view text, uint32_t version, uint64_t code_begin,
-                 uint64_t code_end) {
+                 uint64_t code_end, const std::string& gpu) {
   json parsed;
   try {
     parsed = json::parse(text);
@@ -174,7 +178,7 @@ Index read_index(const std::string& path, std::string_view text, uint32_t versio
     const Reader reader(kernel, where);
     Variant& v = index.variants.emplace_back(read_variant(reader, version, code_begin, code_end));
     const Reader own(reader.member(index.vendor.c_str()), cat(where, ": \"", index.vendor, "\""));
-    if (index.vendor == "amd") v.amd = read_amd(own);
+    if (index.vendor == "amd") v.amd = read_amd(own, gpu);
     else v.nvidia = {sizeof v.nvidia, own.number("occupancy", 0, 64)};
     if (reader.has("triton")) v.triton = read_triton(Reader(reader.member("triton"), cat(where, ": \"triton\"")));
     const int32_t passed = v.argument_size - (v.by_triton() ? archive::kTritonArguments : 0);

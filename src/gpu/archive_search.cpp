@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "gpu/archive.hpp"
+#include "kernels/siblings.hpp"
 
 namespace rapt::gpu {
 
@@ -77,7 +78,8 @@ std::vector<std::string> archives_in(const std::vector<fs::path>& places) {
 
 std::vector<std::string> find_archives() { return archives_in(search_path()); }
 
-std::string find_archive(const std::string& arch, const std::string& place) {
+std::string find_archive(const std::string& gpu, const std::string& place) {
+  const std::string arch(code_of(gpu));
   if (!place.empty() && is_file(place)) return place;
   const std::vector<fs::path> places = place.empty() ? search_path() : std::vector<fs::path>{place};
   const std::vector<std::string> there = archives_in(places);

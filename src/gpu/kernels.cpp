@@ -3,15 +3,16 @@
 #include "base/error.hpp"
 #include "gpu/gpu.hpp"
 #include "gpu/per_device.hpp"
+#include "kernels/rename_code.hpp"
 
 namespace rapt::gpu {
 
 Kernels::Kernels(const Device& device)
-    : archive(Archive::open(find_archive(device.arch))),
-      tuning(Tuning::of(archive)),
+    : archive(Archive::open(find_archive(device.arch), device.arch)),
+      tuning(Tuning::of(archive, device.arch)),
       shelf{archive.variants(), tuning, device, archive.path()},
       loaded_(shelf.kernels.size()) {
-  if (archive.arch() != device.arch)
+  if (archive.arch() != code_of(device.arch))
     throw Error(RAPT_UNSUPPORTED,
                 cat(archive.path(), " has kernels for ", archive.arch(), ", ", device.text(), " is ", device.arch));
 }
@@ -45,6 +46,9 @@ Function Kernels::function(const Variant& v, Stream stream) {
     throw Error(RAPT_INVALID_ARGUMENT, cat(v.name, " is not loaded on ", device.text(),
                                            " yet and the stream is being captured: call rapt_preload before"));
   slot.code = archive.code(v);
+  if (const Sibling* const sibling = find_sibling(device.arch); sibling && !rename_code(slot.code, *sibling))
+    throw Error(RAPT_INVALID_ARGUMENT,
+                cat(archive.path(), ": kernel ", v.name, ": the code object is not for ", sibling->code));
   Module module = nullptr;
   driver.check(driver.load_module(&module, slot.code.data()), "loading ", v.name, " of ", archive.path(), " on ",
                device.text(), " (", device.target, ")");

@@ -290,8 +290,8 @@ Tuning Tuning::parse(std::string_view text, const std::string& name) {
   return table;
 }
 
-Tuning Tuning::of(const Archive& archive) {
-  Tuning all = of_user(archive.arch());
+Tuning Tuning::of(const Archive& archive, const std::string& gpu) {
+  Tuning all = of_user(gpu);
   all.add(parse(archive.tuning(), cat("tuning/", archive.arch())));
   all.add(parse(kDefaultRows, "default rows"));
   all.compare_checksums(archive.variants());

@@ -68,11 +68,11 @@ struct Tuning {
   static Tuning parse(std::string_view text, const std::string& name);
 
   // The table that a device uses: the user's rows, the archive's rows, and default rows for all other problems.
-  static Tuning of(const Archive& archive);
+  static Tuning of(const Archive& archive, const std::string& gpu);
 
   // The user's rows, which come before the archive's. RAPT_TUNING names a file, or a folder with a file named after the
-  // architecture. Next comes rapt/tuning/<arch> in the user's folder of settings (XDG_CONFIG_HOME, or else ~/.config).
-  // With RAPT_TUNING=none there are no such rows.
+  // GPU's architecture. Next comes rapt/tuning/<arch> in the user's folder of settings (XDG_CONFIG_HOME, or else
+  // ~/.config). With RAPT_TUNING=none there are no such rows.
   static Tuning of_user(const std::string& arch);
 
   void add(Tuning more);

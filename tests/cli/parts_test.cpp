@@ -59,7 +59,7 @@ TEST(Rocm, OldReleasesAreWarnedOfOnStrixHaloOnly) {
     rapt_device_info info = RAPT_INIT(rapt_device_info);
     info.arch = arch;
     info.runtime = runtime;
-    return !rocm_warning(info).empty();
+    return !rocm_warnings(info).empty();
   };
   EXPECT_TRUE(warns("gfx1151", "ROCm, HIP 6.4.43483"));
   EXPECT_TRUE(warns("gfx1151", "ROCm, HIP 7.1.25424"));

@@ -23,6 +23,7 @@
 #include <tuple>
 
 #include "device_run.hpp"
+#include "kernels/siblings.hpp"
 #include "rapt/rapt.hpp"
 #include "support/allowance.hpp"
 #include "support/least_bias.hpp"
@@ -33,11 +34,11 @@ namespace test {
 
 namespace {
 
-// A GPU of HIP or CUDA for each architecture.
+// A GPU of HIP or CUDA for each architecture. A sibling runs the kernels of its relative.
 const std::map<std::string, rapt_device>& devices() {
   static const std::map<std::string, rapt_device> all = [] {
     std::map<std::string, rapt_device> found;
-    for (const rapt_device device : gpus()) found.insert({rapt::describe(device).arch, device});
+    for (const rapt_device device : gpus()) found.insert({std::string(code_of(rapt::describe(device).arch)), device});
     return found;
   }();
   return all;

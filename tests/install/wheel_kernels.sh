@@ -77,6 +77,15 @@ fresh # pip's ziglang
 program venv/lib/python3.12/site-packages/ziglang/zig "shift; [ \$# -gt 1 ] || echo 'clang version 21.1.0'"
 expect "archs=$all_amd build=ON"
 
+fresh # GPUs that run the kernels of others
+clang clang-22 22
+amd_gpu 110002
+amd_gpu 110500
+amd_gpu 110501
+expect "gfx1102 runs the kernels of gfx1100"
+expect "archs=gfx1100;gfx1151 build=ON"
+expect "archs=gfx1201 build=ON" -DRAPT_ARCHS=gfx1200
+
 fresh # a GPU without kernels
 clang clang-22 22
 amd_gpu 100300

@@ -33,7 +33,7 @@ bool has_dpp(const Opcode& row);
 // The type of an inline constant as matrix C.
 Type matrix_constant(const Opcode& row);
 // VOP3's DPP forms take a scalar as src1 from gfx1150 on (LLVM's FeatureDPPSrc1SGPR).
-constexpr bool dpp_takes_scalar(Arch arch) { return arch != Arch::gfx1100; }
+constexpr bool dpp_takes_scalar(Arch arch) { return instructions_of(arch) != Arch::gfx1100; }
 
 // Short encodings select a half with bit 7 of the register's field.
 Operand short_vgpr(Reader& in, unsigned field, Type type);

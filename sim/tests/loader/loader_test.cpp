@@ -144,6 +144,21 @@ TEST(Target, MustBeTheDevices) {
   }
 }
 
+// A sibling takes code objects with its own name alone, and generic ones, though it has its relative's instructions.
+TEST(Target, SiblingsHaveNamesOfTheirOwn) {
+  for (int i = arch_count; i < device_arch_count; i++) {
+    const auto sibling = static_cast<Arch>(i);
+    const Arch relative = instructions_of(sibling);
+    const Bytes own = compile_for(std::string(name(sibling)), source, "-O3");
+    EXPECT_EQ(CodeObject::load(own, sibling, 0)->arch(), relative) << name(sibling);
+    EXPECT_NE(failure(own, relative, LoadError::Kind::wrong_arch), "loaded") << name(sibling);
+    EXPECT_NE(failure(object_for(relative), sibling, LoadError::Kind::wrong_arch), "loaded") << name(sibling);
+    const Bytes generic = compile_for(contains(gfx12, relative) ? "gfx12-generic" : "gfx11-generic", source,
+                                      "-O3 -mcode-object-version=6");
+    EXPECT_EQ(CodeObject::load(generic, sibling, 0)->arch(), relative) << name(sibling);
+  }
+}
+
 // xnack and sramecc: 0 unsupported, 1 any, 2 off, 3 on. The devices run without xnack and with ECC.
 TEST(Target, FeaturesMustBeTheDevices) {
   Bytes bytes = object_for(Arch::gfx90a);

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "base/error.hpp"
-#include "kernels/architectures.hpp"
+#include "kernels/siblings.hpp"
 
 namespace rapt::gpu {
 
@@ -56,7 +56,7 @@ DeviceProperties hip_properties(const Hip& hip, int32_t id) {
   int units = 0;
   hip.check(hip.hipDeviceGetAttribute(&units, kHipAttributeMultiprocessorCount, id),
             "asking for the compute units of hip:", id);
-  const Architecture* const known = find_architecture(d.arch);
+  const Architecture* const known = find_gpu(d.arch);
   const int each = known ? static_cast<int>(known->units_per_multiprocessor) : 1;
   d.compute_units = attribute_or(hip, kHipAttributePhysicalMultiprocessorCount, id, each * units);
   d.multiprocessors = units;
