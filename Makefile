@@ -35,7 +35,7 @@ test = cmake --preset $(1) >/dev/null && $(compile) --preset $(1) && ctest --pre
 archives_of_release = cmake --preset release -DRAPT_BUILD_ARCHIVES=ON -DRAPT_KERNEL_FILTER= \
   "-DRAPT_ARCHS=$(subst $(space),;,$(ARCHS))" $(1) >/dev/null && $(compile) --preset release --target archives
 
-every_sm := "-DRAPT_ARCHS=sm_80;sm_90;sm_120" # the test command leaves sm_120, whose kernels are sm_80's, to the nightly one
+every_sm := "-DRAPT_ARCHS=sm_80;sm_90;sm_100;sm_110;sm_120" # the test command leaves Blackwell, whose kernels are sm_80's, to the nightly one
 
 .PHONY: help
 help: ## this list

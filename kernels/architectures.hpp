@@ -16,7 +16,8 @@
 // NVIDIA's words for the same: a wave is a warp, LDS is shared memory, a compute unit is a streaming multiprocessor.
 // Its four partitions are SIMDs with a quarter of its registers each. Sources: CUDA C++ Programming Guide, "Technical
 // Specifications per Compute Capability"; data sheets. A GPU runs the code of its major version's X.0. So the limits of
-// sm_80 and sm_120 are the smallest of all their GPUs: sm_86 and sm_89 have less shared memory than an A100.
+// sm_80 and sm_120 are the smallest of all their GPUs: sm_86 and sm_89 have less shared memory than an A100. sm_103's
+// (GB300) and sm_121's (GB10) limits are those of sm_100 and sm_120.
 #pragma once
 
 #include <cstdint>
@@ -167,6 +168,28 @@ inline constexpr Architecture kTable[] = {
      .l2_bytes = 51200 * kKib, .pci_device_id = 0x2335,
      .shared_cache_bytes = 51200 * kKib, .memory_gigabytes_per_second = 4800,
      .wall_clock_khz = 0, .integrated = false},
+    {.name = "sm_100", .vendor = "nvidia", .family = "nvidia", .product = "NVIDIA B200", .target = "sm_100",
+     .oldest_clang = 0,
+     .units_per_multiprocessor = 1, .simds_per_unit = 4, .lanes = 32, .queries_per_wave = 16,
+     .lds_bytes_per_unit = 228 * kKib, .lds_bytes_per_group = 227 * kKib, .lds_granule = 128,
+     .waves_per_simd = 16, .hip_waves_per_simd = 16, .vgprs_per_simd = 512, .vgpr_granule = 8,
+     .vgprs_per_wave = 255, .separate_agprs = false, .sgprs_per_simd = 0, .sgpr_granule = 0,
+     .compute_units = 148, .compute_units_per_xcd = 148, .max_group_size = 1024,
+     .memory_bytes = 183359 * kMib, .memory_bus_bits = 8192, .memory_clock_khz = 3996000, .clock_khz = 1965000,
+     .l2_bytes = 129024 * kKib, .pci_device_id = 0x2901,
+     .shared_cache_bytes = 129024 * kKib, .memory_gigabytes_per_second = 8000,
+     .wall_clock_khz = 0, .integrated = false},
+    {.name = "sm_110", .vendor = "nvidia", .family = "nvidia", .product = "NVIDIA Jetson AGX Thor", .target = "sm_110",
+     .oldest_clang = 0,
+     .units_per_multiprocessor = 1, .simds_per_unit = 4, .lanes = 32, .queries_per_wave = 16,
+     .lds_bytes_per_unit = 228 * kKib, .lds_bytes_per_group = 227 * kKib, .lds_granule = 128,
+     .waves_per_simd = 12, .hip_waves_per_simd = 12, .vgprs_per_simd = 512, .vgpr_granule = 8,
+     .vgprs_per_wave = 255, .separate_agprs = false, .sgprs_per_simd = 0, .sgpr_granule = 0,
+     .compute_units = 20, .compute_units_per_xcd = 20, .max_group_size = 1024,
+     .memory_bytes = 125772 * kMib, .memory_bus_bits = 256, .memory_clock_khz = 4266000, .clock_khz = 1575000,
+     .l2_bytes = 32768 * kKib, .pci_device_id = 0x2b00,
+     .shared_cache_bytes = 32768 * kKib, .memory_gigabytes_per_second = 273,
+     .wall_clock_khz = 0, .integrated = true},
     {.name = "sm_120", .vendor = "nvidia", .family = "nvidia", .product = "NVIDIA GeForce RTX 5090", .target = "sm_120",
      .oldest_clang = 0,
      .units_per_multiprocessor = 1, .simds_per_unit = 4, .lanes = 32, .queries_per_wave = 16,

@@ -7,8 +7,24 @@
 
 namespace rapt::gpu {
 
+namespace {
+
+Archive archive_of(const Device& device) {
+  if (find_gpu(device.arch) == nullptr) {
+    std::string known;
+    const auto add = [&](const Architecture& a) { known += cat(known.empty() ? "" : ", ", a.name); };
+    for (const Architecture& a : architectures::kTable) add(a);
+    for (const Architecture& a : architectures::kSiblingTable) add(a);
+    throw Error(RAPT_UNSUPPORTED, cat("Rapt has no kernels for ", device.target, ", which ", device.text(),
+                                      " is; it has kernels for ", known));
+  }
+  return Archive::open(find_archive(device.arch), device.arch);
+}
+
+}  // namespace
+
 Kernels::Kernels(const Device& device)
-    : archive(Archive::open(find_archive(device.arch), device.arch)),
+    : archive(archive_of(device)),
       tuning(Tuning::of(archive, device.arch)),
       shelf{archive.variants(), tuning, device, archive.path()},
       loaded_(shelf.kernels.size()) {

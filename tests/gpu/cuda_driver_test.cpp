@@ -44,6 +44,10 @@ TEST_F(Cuda, TooOld) {
   refused(RAPT_DEVICE_ERROR, [&] { forward(); }, {"fake_cuda", "CUDA 12.4", "need 13.0", "580"});
 }
 
+TEST_F(Cuda, Turing) {
+  refused(RAPT_UNSUPPORTED, [&] { forward(); }, {"no kernels for sm_75", "cuda:0", "sm_80"});
+}
+
 TEST_F(Cuda, InitialisationFails) {
   refused(RAPT_DEVICE_ERROR, [&] { forward(); }, {"fake_cuda", "CUDA_ERROR_LAUNCH_FAILED"});
 }

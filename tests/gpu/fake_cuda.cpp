@@ -53,10 +53,14 @@ FAKE int cuDriverGetVersion(int* version) { return *version = mode("old") ? 1204
 FAKE int cuDeviceGetCount(int* count) { return *count = 1, result("cuDeviceGetCount"); }
 FAKE int cuDeviceGetName(char* name, int, int) { return std::strcpy(name, "Fake"), 0; }
 FAKE int cuDeviceGetAttribute(int* value, int attribute, int) {
-  const bool newer = mode("newer");
+  const bool newer = mode("newer"), turing = mode("turing");
   *value = attribute == 16   ? 132
-           : attribute == 75 ? (newer ? 10 : 9)
-           : attribute == 76 ? (newer ? 3 : 0)
+           : attribute == 75 ? (newer    ? 10
+                                : turing ? 7
+                                         : 9)
+           : attribute == 76 ? (newer    ? 3
+                                : turing ? 5
+                                         : 0)
            : attribute == 97 ? 232448
                              : 0;
   return result("cuDeviceGetAttribute");

@@ -40,7 +40,7 @@ all_amd="gfx908;gfx90a;gfx942;gfx950;gfx1100;gfx1151;gfx1201"
 fresh
 expect "archs= build= from="
 expect "no GPU kernels for $all_amd: no clang from 20 on, no ROCm and no ziglang is here"
-expect "no GPU kernels for sm_80;sm_90;sm_120: no nvcc is here"
+expect "no GPU kernels for sm_80;sm_90;sm_100;sm_110;sm_120: no nvcc is here"
 clang clang-21 21
 expect "archs=$all_amd build=ON"
 expect "archs=gfx942 build=ON" -DRAPT_ARCHS=gfx942
