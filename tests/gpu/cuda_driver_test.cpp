@@ -103,11 +103,14 @@ TEST_F(Cuda, HipBesideIt) {
   forward();
 }
 
-TEST_F(Cuda, Clusters) {
+TEST_F(Cuda, AttributesOfLaunches) {
   using rapt::gpu::Status;
   rapt::gpu::Driver& driver = rapt::gpu::driver_of(RAPT_CUDA);
   EXPECT_EQ(driver.launch(nullptr, {.grid = {4}, .cluster = {2}, .block = {32}}, nullptr, 0, nullptr), Status::success);
   EXPECT_EQ(fake<unsigned>("fake_cuda_attributes"), 1u);
+  const rapt::gpu::LaunchShape both{.grid = {4}, .cluster = {2}, .block = {32}, .overlaps = true};
+  EXPECT_EQ(driver.launch(nullptr, both, nullptr, 0, nullptr), Status::success);
+  EXPECT_EQ(fake<unsigned>("fake_cuda_attributes"), 2u);
 }
 
 // Sizes and strides begin with the columns', whose stride is not given.

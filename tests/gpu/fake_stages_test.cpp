@@ -223,6 +223,21 @@ class FakeSplit : public Fake {
   rapt::api::DeviceMemory memory_{kFirst, kBytes};
 };
 
+// Results of splits are merged by a kernel that may start before theirs end.
+TEST_F(Fake, MergingOverlapsOnHopper) {
+  write_archive(archive::hopper_split_archive(), "sm_90.rapt");
+  cuda.arch = "sm_90";
+  rapt::api::DeviceMemory memory(kCuda, size_t{1} << 20);
+  char* const data = static_cast<char*>(memory.data());
+  const rapt::api::Tensor q(data, rapt::kBf16, {1, 1, 2, 64}, {}, kCuda);
+  const rapt::api::Tensor k(data + 4096, rapt::kBf16, {1, 2000, 1, 64}, {}, kCuda);
+  const rapt::api::Tensor out(data + (size_t{1} << 19), rapt::kBf16, {1, 1, 2, 64}, {}, kCuda);
+  rapt::api::forward({.q = q, .k = k, .v = k}, out);
+  ASSERT_EQ(cuda.launches.size(), 2U);
+  EXPECT_FALSE(cuda.launches[0].shape.overlaps);
+  EXPECT_TRUE(cuda.launches[1].shape.overlaps);
+}
+
 TEST_F(FakeSplit, SplitsFollowFromCapacityAndDevice) {
   split(2000);
   ASSERT_EQ(hip.launches.size(), 2U);

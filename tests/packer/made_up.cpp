@@ -187,6 +187,22 @@ std::string hopper_archive(const std::vector<std::array<uint64_t, 2>>& code, con
   return pack("manifest", {row}, {"sm_90", "a compiler", "", {{row.name(), code_object(cubin, 0), 0, said}}}).file;
 }
 
+std::string hopper_split_archive() {
+  const std::string common = " block_k=16 waves=4 waves_per_eu=2 registers<=168 occupancy>=2 p=nearest shared=";
+  const std::vector<Row> rows =
+      read_manifest("manifest", "split sm_90 dtype=bf16 head_dim=64 features=plain" + common + "65536\n" +
+                                    "split_combine sm_90 dtype=fp32 head_dim=32 features=plain" + common + "2080\n");
+  std::vector<Object> objects;
+  for (const Row& row : rows) {
+    Cubin cubin;
+    cubin.kernel = row.symbol();
+    cubin.threads = row.waves * 32;
+    cubin.argument_size = sizeof(rapt_split_args);
+    objects.push_back({row.name(), code_object(cubin, 0)});
+  }
+  return pack("manifest", rows, {"sm_90", "a compiler", "", std::move(objects)}).file;
+}
+
 std::string hopper_backward_archive() {
   const std::string common =
       " sm_90 dtype=bf16 head_dim=128 features=plain block_k=64 registers<=168 occupancy>=1 p=nearest";

@@ -43,6 +43,7 @@ std::vector<Row> hopper_rows(const std::string& features = "plain");  // forward
 std::string hopper_archive(const std::vector<std::array<uint64_t, 2>>& code, const std::string& said = "",
                            const std::string& features = "plain");
 
+std::string hopper_split_archive();     // split.d64.bf16.plain.k16w4 and split_combine
 std::string hopper_backward_archive();  // the three kernels of a pass, of head_dim 128 and bf16
 
 // Instructions as `cuobjdump -sass` prints them.

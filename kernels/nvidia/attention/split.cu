@@ -7,6 +7,7 @@
 // it), RAPT_DTYPE and RAPT_GENERAL.
 #include "kernels/nvidia/attention/split_rows.hpp"
 #include "kernels/nvidia/attention/split_result.hpp"
+#include "kernels/nvidia/isa/overlap.hpp"
 #include "kernels/nvidia/tile/appended_rows.hpp"
 
 namespace rapt::nvidia {
@@ -105,6 +106,7 @@ DEVICE bool attend_split(SplitArguments& a, char* shared, int pass) {
 KERNEL(rapt::nvidia::kThreads, RAPT_WAVES_PER_EU * 4 / RAPT_WAVES)
 RAPT_SYMBOL(const __grid_constant__ rapt_split_args arguments) {
   extern __shared__ __align__(1024) char shared[];
+  if constexpr (rapt::nvidia::kFolds) rapt::nvidia::let_next_start();  // split_combine
   if (arguments.new_keys.seqlen > 0) rapt::nvidia::append_split<rapt::nvidia::T, rapt::nvidia::kThreads>(arguments);
   rapt::nvidia::run_passes<rapt::nvidia::kGeneral, rapt::nvidia::attend_split>(arguments, shared);
 }

@@ -2,6 +2,7 @@
 // part of the splits, with all their loads in flight together. Then the parts are folded.
 #include "kernels/common/split.hpp"
 #include "kernels/common/scores.hpp"
+#include "kernels/nvidia/isa/overlap.hpp"
 #include "kernels/nvidia/tile/fold.hpp"
 
 namespace rapt::nvidia {
@@ -48,6 +49,7 @@ DEVICE void combine(SplitArguments& a, Parts& parts) {
   const int of_heads = divide(id, a.by_heads_q), batch = divide(of_heads, a.by_seqlen_q);
   const int head = id - of_heads * p.heads_q, query = of_heads - batch * p.seqlen_q, head_k = divide(head, a.by_group);
   const SplitBlock of_row = split_sequence(a, batch);
+  wait_for_previous();
   if (query >= of_row.q.count) return;
   const int splits = splits_with_keys(a, of_row), dims = a.partial.dims;
   const int64_t row = (static_cast<int64_t>(batch) * p.heads_k + head_k) * p.seqlen_q * p.group + query * p.group +

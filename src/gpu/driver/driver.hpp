@@ -59,6 +59,7 @@ struct LaunchShape {
   Extent cluster;                      // workgroups that run together and share memory; 1, 1, 1 is no cluster
   Extent block;                        // threads per workgroup
   uint32_t dynamic_shared_memory = 0;  // bytes per workgroup, beside the kernel's declared bytes
+  bool overlaps = false;               // CUDA: may start before the stream's last kernel ends, and waits for it itself
   bool fields_are_arguments = false;   // the kernel has one argument per field of the struct
 };
 

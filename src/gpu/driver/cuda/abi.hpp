@@ -42,7 +42,7 @@ inline void* const kCudaLaunchBufferSize = reinterpret_cast<void*>(2);
 inline void* const kCudaLaunchEnd = reinterpret_cast<void*>(0);
 
 // CUlaunchAttributeID
-inline constexpr int kCudaLaunchClusterDimension = 4;
+inline constexpr int kCudaLaunchClusterDimension = 4, kCudaLaunchOverlaps = 6;
 
 struct CudaLaunchAttribute {  // CUlaunchAttribute
   int id;
@@ -51,6 +51,7 @@ struct CudaLaunchAttribute {  // CUlaunchAttribute
     struct {
       unsigned x, y, z;
     } cluster;
+    int overlaps;
     char bytes[64];
   } value;
 };

@@ -108,9 +108,16 @@ class CudaDriver final : public Driver {
   }
   Status launch(Function function, const LaunchShape& shape, const void* arguments, size_t bytes,
                 Stream stream) override {
-    CudaLaunchAttribute cluster = {};
-    cluster.id = kCudaLaunchClusterDimension;
-    cluster.value.cluster = {shape.cluster.x, shape.cluster.y, shape.cluster.z};
+    CudaLaunchAttribute attributes[2] = {};
+    unsigned count = 0;
+    if (shape.cluster != Extent{}) {
+      attributes[count].id = kCudaLaunchClusterDimension;
+      attributes[count++].value.cluster = {shape.cluster.x, shape.cluster.y, shape.cluster.z};
+    }
+    if (shape.overlaps) {
+      attributes[count].id = kCudaLaunchOverlaps;
+      attributes[count++].value.overlaps = 1;
+    }
     const CudaLaunchConfig config = {.grid_x = shape.grid.x,
                                      .grid_y = shape.grid.y,
                                      .grid_z = shape.grid.z,
@@ -119,8 +126,8 @@ class CudaDriver final : public Driver {
                                      .block_z = shape.block.z,
                                      .shared_bytes = shape.dynamic_shared_memory,
                                      .stream = stream,
-                                     .attributes = &cluster,
-                                     .attribute_count = shape.cluster == Extent{} ? 0U : 1U};
+                                     .attributes = attributes,
+                                     .attribute_count = count};
     void* parameters[] = {const_cast<void*>(arguments)};
     void* buffer[] = {kCudaLaunchBuffer, parameters[0], kCudaLaunchBufferSize, &bytes, kCudaLaunchEnd};
     const bool fields = shape.fields_are_arguments;
