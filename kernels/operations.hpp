@@ -39,6 +39,7 @@ struct Operation {
   bool hopper = false;          // by tensor maps, with one workgroup for each multiprocessor
   bool alternates = false;      // Hopper: exponentials run beside products of another group, not of their own
   std::string_view drops = "";  // features of the C++ kernels that take dropout, beside general ones
+  bool waits = false;           // sm_90: waits itself for the stream's last kernel, so it may start before that ends
 };
 
 namespace operations {
@@ -62,10 +63,11 @@ inline constexpr Operation kTable[] = {
     {"forward", Stage::forward, sizeof(rapt_forward_args)},
     {"forward_pipelined", Stage::forward, sizeof(rapt_forward_args)},  // products and softmax interleaved
     {"forward_wide", Stage::forward, sizeof(rapt_forward_args)},       // the head dimension is split among waves
-    {"forward_hopper", Stage::forward, sizeof(rapt_hopper_forward_scores_args), 0, Family::any, true, false, "scores"},
+    {"forward_hopper", Stage::forward, sizeof(rapt_hopper_forward_scores_args), 0, Family::any, true, false, "scores",
+     true},
     {"split", Stage::split, sizeof(rapt_split_args), 16},
     {"split_wide", Stage::split, sizeof(rapt_split_args), 16},  // as forward_wide
-    {"split_combine", Stage::split_combine, sizeof(rapt_split_args), 1},
+    {"split_combine", Stage::split_combine, sizeof(rapt_split_args), 1, Family::any, false, false, "", true},
     {"backward_dq", Stage::backward_dq, sizeof(rapt_backward_args), 0, Family::whole},
     {"backward_dq_pipelined", Stage::backward_dq, sizeof(rapt_backward_args), 0, Family::whole},
     {"backward_dkv", Stage::backward_dkv, sizeof(rapt_backward_args), 0, Family::whole},

@@ -73,6 +73,8 @@ ordered_json entry(const Row& row, const Architecture& arch, const Compiled& ker
       {"argument_size", r.argument_size},
       {arch.vendor, kernel.block(row, arch)},
   };
+  const Operation* const operation = find_operation(row.operation);
+  if (operation && operation->waits && arch.name == "sm_90") json["waits"] = true;
   if (row.by_triton())
     json["triton"] = {{"given_shared_memory", r.shared_memory},
                       {"exact_head_dim", true},

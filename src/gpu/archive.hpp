@@ -38,6 +38,7 @@ struct Variant {
   int32_t shared_memory = 0;             // bytes per workgroup
   int32_t spills = 0;                    // spilled registers; the packer refuses kernels with any
   int32_t argument_size = 0;             // bytes
+  bool waits = false;                    // itself for the stream's last kernel: a launch may start before that ends
   TritonKernel triton = {};              // if Triton made it
   rapt_amd_kernel amd = {};              // if the archive's vendor is "amd"
   rapt_nvidia_kernel nvidia = {};        // if it is "nvidia"

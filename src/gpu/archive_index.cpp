@@ -97,6 +97,8 @@ Variant read_variant(const Reader& r, uint32_t version, uint64_t code_begin, uin
   v.shared_memory = r.number("shared_memory", 0, 1 << 20);
   v.spills = r.number("spills", 0, 65536);
   v.argument_size = r.number("argument_size", 0, 65536);
+  v.waits = r.has("waits");
+  if (v.waits && r.member("waits") != true) r.fail("has \"waits\" that is not true");
   v.size = r.whole("size", 1, archive::kMaxFrameSize);
   v.frame_size = version < 3 ? v.size : r.whole("frame_size", v.size, archive::kMaxFrameSize);
   v.start = version < 3 ? 0 : r.whole("start", 0, v.frame_size - v.size);

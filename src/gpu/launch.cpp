@@ -22,7 +22,7 @@ void launch_kernel(Kernels& kernels, const PassKernel& kernel, Arguments& argume
   const LaunchShape shape{.grid = {kernel.workgroups},
                           .block = {static_cast<uint32_t>(v.threads)},
                           .dynamic_shared_memory = given ? static_cast<uint32_t>(v.shared_memory) : 0,
-                          .overlaps = device.arch == "sm_90" && v.computes(Stage::split_combine),
+                          .overlaps = v.waits,
                           .fields_are_arguments = v.by_triton()};
   const auto bytes = static_cast<size_t>(v.argument_size);
   static_assert(sizeof arguments >= sizeof(rapt_forward_args) + archive::kTritonArguments);

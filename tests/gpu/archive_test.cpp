@@ -207,6 +207,17 @@ TEST(ArchiveReader, ReadsWhatTritonsKernelsAssume) {
     EXPECT_TRUE(error(key, 1 << 21).starts_with(where)) << key << ": " << error(key, 1 << 21);
 }
 
+TEST(ArchiveReader, ReadsWhichKernelsWait) {
+  const auto with = [&](const json& waits) {
+    return with_index(good_archive(), [&](json& index) { index["kernels"][0]["waits"] = waits; });
+  };
+  const std::string file = with(true);
+  const Archive archive = Archive::view("a.rapt", bytes_of(file));
+  EXPECT_TRUE(archive.variants()[0].waits);
+  EXPECT_FALSE(archive.variants()[1].waits);
+  EXPECT_EQ(error_of(with(false)), "a.rapt: kernel 0 of the index has \"waits\" that is not true");
+}
+
 TEST(ArchiveReader, EveryTruncationIsAnError) {
   const std::string file = good_archive();
   for (size_t size = 0; size < file.size(); size += size < 64 ? 1 : 37) {

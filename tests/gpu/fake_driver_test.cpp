@@ -62,6 +62,7 @@ TEST_F(Fake, LaunchesWithTensorMaps) {
   EXPECT_EQ(launched.symbol, "forward_hopper_d128_bf16_plain_k128w12");
   EXPECT_EQ(launched.shape.grid, (Extent{10, 1, 1}));  // for 3 tiles of 12 heads
   EXPECT_EQ(launched.shape.block, (Extent{384, 1, 1}));
+  EXPECT_TRUE(launched.shape.overlaps) << "it waits for what was launched before";
   rapt_hopper_forward_scores_args all;
   ASSERT_EQ(launched.arguments.size(), sizeof all);
   std::memcpy(&all, launched.arguments.data(), sizeof all);

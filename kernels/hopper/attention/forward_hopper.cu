@@ -9,6 +9,7 @@
 #include "kernels/hopper/attention/forward_copies.hpp"
 #include "kernels/hopper/attention/running_softmax.hpp"
 #include "kernels/hopper/isa/registers.hpp"
+#include "kernels/nvidia/isa/overlap.hpp"
 
 namespace rapt::nvidia {
 
@@ -287,9 +288,11 @@ RAPT_SYMBOL(const __grid_constant__ rapt_hopper_forward_scores_args arguments) {
     shared.v_ring().init(kGroups);
     if constexpr (kScores) shared.score_ring().init(4 * kGroups);
     publish_barriers();
-    if constexpr (kScores) shared.dropout() = DropoutSeed::of(arguments.all.forward.problem);
   }
+  wait_for_previous();
+  if (kScores && thread_id() == 0) shared.dropout() = DropoutSeed::of(arguments.all.forward.problem);
   barrier();
+  let_next_start();
   if (group == 0) {
     give_up_registers<kFeederRegisters>();
     if (thread_id() == kWave) return Finder(arguments, shared).run();

@@ -17,8 +17,13 @@ inline constexpr int kRows = kGroups * kGroupRows, kThreads = RAPT_WAVES * kWave
 inline constexpr int kKeyTiles = kKeys / 8, kDimTiles = kHeadDim / 8;
 // The registers of a multiprocessor that each thread has, and what the groups have of the others'.
 inline constexpr bool kCrowded = kScores && kHeadDim > 64;
-inline constexpr int kFeederRegisters = kGroups > 2 ? 32 : kCrowded || kResident > 2 ? 24 : kResident > 1 ? 32 : 40;
-inline constexpr int kRegisters = kGroups > 2 ? 160 : kGroups > 1 ? (kCrowded ? 240 : 232) : kResident == 2 ? 224 : 136;
+inline constexpr bool kLean = kResident > 2 && !kCaches;
+inline constexpr int kFeederRegisters = kGroups > 2 ? 32 : kCrowded || kLean ? 24 : kResident > 1 ? 32 : 40;
+inline constexpr int kRegisters = kGroups > 2      ? 160
+                                  : kGroups > 1    ? (kCrowded ? 240 : 232)
+                                  : kResident == 2 ? 224
+                                  : kLean          ? 136
+                                                   : 128;
 inline constexpr int kAgainDims = kRegisters < 160 ? 16 : 32;  // columns of rows that are computed again
 
 using PanelsQ = Panels<kRows, kHeadDim>;

@@ -67,13 +67,16 @@ DEVICE void combine(SplitArguments& a, Parts& parts) {
 #pragma unroll 1
     for (int first = 0; first < splits; first += kParts * kSplitsOfPart) {
       barrier();  // earlier parts have been read
-      rapt_abi_partial part;
-      parts.out[wave][lane] =
-          fold_part(softmax, out + from_dim, first + wave * kSplitsOfPart, splits, dims, Row::kPower, part);
-      if (lane == 0) parts.softmax[wave] = part;
+      const int first_of_part = first + wave * kSplitsOfPart;
+      if (first_of_part < splits) {
+        rapt_abi_partial part;
+        parts.out[wave][lane] = fold_part(softmax, out + from_dim, first_of_part, splits, dims, Row::kPower, part);
+        if (lane == 0) parts.softmax[wave] = part;
+      }
       barrier();
-#pragma unroll
-      for (int i = 0; i < kParts; ++i) {
+      const int count = min((splits - first + kSplitsOfPart - 1) / kSplitsOfPart, kParts);
+#pragma unroll 4
+      for (int i = 0; i < count; ++i) {
         const FoldWeights weights = fold(whole, parts.softmax[i], Row::kPower);
         if (thread < kDims)
           total = weights(total, reinterpret_cast<const float*>(&parts.out[i][thread / kOfLane])[thread % kOfLane]);
