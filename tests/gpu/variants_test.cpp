@@ -38,7 +38,8 @@ namespace {
 const std::map<std::string, rapt_device>& devices() {
   static const std::map<std::string, rapt_device> all = [] {
     std::map<std::string, rapt_device> found;
-    for (const rapt_device device : gpus()) found.insert({std::string(code_of(rapt::describe(device).arch)), device});
+    for (const rapt_device device : gpus())
+      found.insert({std::string(rapt::code_of(rapt::describe(device).arch)), device});
     return found;
   }();
   return all;
