@@ -38,7 +38,7 @@ enum class Of { products, logits };
 // Turns the products q k of one query into P after dropout, and dP = dO V^T into the gradient of the final logits, or
 // of softmax_scale times the products, before softcap. `query()` is the row; plain kernels ask for it only where keys
 // are `masked`. `again`: in a later run, which is `masked` too. Its P is at most 1, however far rounding moves huge
-// logits above lse (huge.hpp). AMD's kernels do not have it yet.
+// logits above lse (huge.hpp).
 template <bool General, Of What = Of::products, class Logits, class QueryOf>
 DEVICE void score_gradients(Problem& p, const Block& b, int first_key, bool masked, bool again, const QueryOf& query,
                             const rapt_abi_row_statistics& row, const Logits& s, const Logits& dp) {

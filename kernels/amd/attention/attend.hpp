@@ -4,20 +4,10 @@
 #include "kernels/amd/tile/huge_logits.hpp"
 #include "kernels/amd/tile/logits.hpp"
 #include "kernels/amd/tile/not_finite.hpp"
+#include "kernels/amd/tile/wave_part.hpp"
 #include "kernels/common/scores.hpp"
 
 namespace rapt::amd {
-
-// A wave's part of the workgroup's rows: Slices waves share a tile of rows, each with a slice of the head dimension.
-template <int Slices, int Slice>
-struct WavePart {
-  int lane, first_row, slice;
-
-  DEVICE WavePart of(int thread) {
-    const int wave = uniform(thread / kWave);
-    return {thread % kWave, wave / Slices * kTile, wave % Slices * Slice};
-  }
-};
 
 template <int Tiles>
 DEVICE float largest(const Tile (&s)[Tiles]) {

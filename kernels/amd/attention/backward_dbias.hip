@@ -2,11 +2,12 @@
 // which sums in a fixed order.
 //
 // A workgroup of RAPT_WAVES waves has RAPT_WAVES * kTile rows and RAPT_BLOCK_K columns of dbias of one batch and head.
-#include "kernels/amd/attention/attend.hpp"
 #include "kernels/amd/tile/products.hpp"
 #include "kernels/amd/tile/logits.hpp"
 #include "kernels/amd/tile/lds_rows.hpp"
+#include "kernels/amd/tile/wave_part.hpp"
 #include "kernels/common/bias_gradient.hpp"
+#include "kernels/common/huge.hpp"
 #include "kernels/common/score_gradients.hpp"
 
 namespace rapt::amd {
@@ -37,7 +38,7 @@ DEVICE void add(BackwardArguments& arguments, const Block& block, int first_key,
     load_fragments<T>(q_rows + row * a.q.seq, a.problem.head_dim, aligned(q_rows, a.q.seq), M::kept_offset(lane), q);
     load_fragments<T>(dout_rows + row * a.dout.seq, a.problem.head_dim_v, aligned(dout_rows, a.dout.seq),
                       M::kept_offset(lane), dout);
-    of_row = statistics[row];
+    of_row = {unmarked(a, block.batch, block.head, block.q, row, statistics[row].lse), statistics[row].delta};
   }
   const int head_k = block.head / a.problem.group;
   Staged k(first_row_of(a.k, block.batch, block.k, head_k), a.k.seq, a.problem.head_dim, keys, lds, thread);
@@ -58,7 +59,7 @@ DEVICE void add(BackwardArguments& arguments, const Block& block, int first_key,
   for (int t = 0; t < kKeyTiles; ++t) {
     BackwardArguments& again = opaque_copy(a);
     score_gradients<true, Of::logits>(
-        again.problem, block, first_key + t * kTile, true, false, [&] { return query_of(again.problem, block, row); },
+        again.problem, block, first_key + t * kTile, true, true, [&] { return query_of(again.problem, block, row); },
         of_row, TileLogits<M>{s[t], lane / kTile}, TileLogits<M>{ds[t], lane / kTile});
     sums[t] += ds[t];
   }

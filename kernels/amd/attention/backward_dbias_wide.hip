@@ -1,9 +1,11 @@
 // Like backward_dbias.hip, for rows that do not fit in one wave's registers: RAPT_HEAD_SLICES waves share the rows,
 // each with a slice of the head dimension of q and dO. The products of the slices are summed through LDS; the wave of
 // the first slice stores the sums.
-#include "kernels/amd/attention/attend.hpp"
 #include "kernels/amd/tile/head_slices.hpp"
+#include "kernels/amd/tile/logits.hpp"
+#include "kernels/amd/tile/wave_part.hpp"
 #include "kernels/common/bias_gradient.hpp"
+#include "kernels/common/huge.hpp"
 #include "kernels/common/score_gradients.hpp"
 
 namespace rapt::amd {
@@ -34,7 +36,7 @@ DEVICE void add(BackwardArguments& arguments, const Block& block, int first_key,
   if (row < block.q.count) {
     q_rows.load(row, M::kept_offset(lane), q);
     dout_rows.load(row, M::kept_offset(lane), dout);
-    of_row = statistics[row];
+    of_row = {unmarked(a, block.batch, block.head, block.q, row, statistics[row].lse), statistics[row].delta};
   }
   Tile s[kKeyTiles] = {}, ds[kKeyTiles] = {};
   slice_rows<T>(a.k, block.batch, block.k, head_k, slice, a.problem.head_dim).multiply(first_key, lane, q, s);
@@ -50,7 +52,7 @@ DEVICE void add(BackwardArguments& arguments, const Block& block, int first_key,
   for (int t = 0; t < kKeyTiles; ++t) {
     BackwardArguments& again = opaque_copy(a);
     score_gradients<true, Of::logits>(
-        again.problem, block, first_key + t * kTile, true, false, [&] { return query_of(again.problem, block, row); },
+        again.problem, block, first_key + t * kTile, true, true, [&] { return query_of(again.problem, block, row); },
         of_row, TileLogits<M>{s[t], lane / kTile}, TileLogits<M>{ds[t], lane / kTile});
     sums[t] += ds[t];
   }

@@ -7,7 +7,6 @@
 //
 // An Inf or NaN in Q reaches the lse of its row, and so all keys that the row attends. For other keys it meets only
 // zeros of dS: if dk or dv is not finite, the workgroup runs again (runs.hpp).
-#include "kernels/amd/attention/attend.hpp"
 #include "kernels/amd/tile/products.hpp"
 #include "kernels/amd/tile/row_statistics.hpp"
 #include "kernels/amd/tile/key_logits.hpp"
@@ -89,7 +88,7 @@ DEVICE void add_head(BackwardArguments& a, const Block& block, const Queries& ro
     if (first + kQueries < rows.end) load(first + kQueries);
     if (!attends) continue;
     const bool masked = run != kFirstRun || first < own.full_begin || first + kQueries > own.full_end;
-    key_score_gradients<kGeneral, M>(a, block, first_key, first, lane, masked, statistics, s, ds);
+    key_score_gradients<kGeneral, M>(a, block, first_key, first, lane, masked, run != kFirstRun, statistics, s, ds);
     if constexpr (kBoth) {
       scales.dv.apply(s, dv);
       accumulate_in_order<T>(s, lane, dout_t, 0, dv);

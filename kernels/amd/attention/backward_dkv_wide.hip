@@ -1,12 +1,12 @@
 // Like backward_dkv.hip, for rows that do not fit in one wave's registers: RAPT_HEAD_SLICES waves share the keys, each
 // with a slice of the head dimension of k, v, dk and dv. The products of the slices are summed through LDS, and each
 // wave computes the same P and dS.
-#include "kernels/amd/attention/attend.hpp"
 #include "kernels/amd/tile/products.hpp"
 #include "kernels/amd/tile/row_statistics.hpp"
 #include "kernels/amd/tile/key_logits.hpp"
 #include "kernels/amd/tile/head_slices.hpp"
 #include "kernels/amd/tile/lds_columns.hpp"
+#include "kernels/amd/tile/wave_part.hpp"
 #include "kernels/common/infinite_rows.hpp"
 
 namespace rapt::amd {
@@ -53,9 +53,9 @@ DEVICE void add_head(BackwardArguments& arguments, const Block& block, const Que
       sums.store(s);
       sums.store(ds, kQueryTiles);
     }
-    stage_statistics<T, kQueries>(a, block, first, run, statistics);
+    stage_statistics<T, kQueries>(a, block, first, opaque_uniform(run), statistics);
     Transposed dout(first_row_of(a.dout, block.batch, block.q, block.head), a.dout.seq, a.problem.head_dim_v, range,
-                    lds, thread, pass_of(run));
+                    lds, thread, pass_of(opaque_uniform(run)));
     dout.load(first);
     barrier();
     if (attends) {
@@ -65,12 +65,13 @@ DEVICE void add_head(BackwardArguments& arguments, const Block& block, const Que
     barrier();
     dout.store(first);
     Transposed q(first_row_of(a.q, block.batch, block.q, block.head), a.q.seq, a.problem.head_dim, range, lds, thread,
-                 pass_of(run));
+                 pass_of(opaque_uniform(run)));
     q.load(first);
     barrier();
     if (attends) {
       const bool masked = run != kFirstRun || first < own.full_begin || first + kQueries > own.full_end;
-      key_score_gradients<kGeneral, M>(a, block, first_key, first, lane, masked, statistics, s, ds);
+      key_score_gradients<kGeneral, M>(a, block, first_key, first, lane, masked, opaque_uniform(run) != kFirstRun,
+                                       statistics, s, ds);
       keys.dv_scale.apply(s, keys.dv);
       accumulate_in_order<T>(s, lane, dout, slice, keys.dv);
     }

@@ -5,11 +5,12 @@
 //
 // An Inf or NaN in K reaches the lse of each row that attends the key. In other rows it meets only zeros of dS: if such
 // a row's result is not finite, the workgroup runs again (runs.hpp).
-#include "kernels/amd/attention/attend.hpp"
+#include "kernels/amd/tile/logits.hpp"
 #include "kernels/amd/tile/products.hpp"
 #include "kernels/amd/tile/row_statistics.hpp"
 #include "kernels/amd/tile/lds_rows.hpp"
 #include "kernels/amd/tile/lds_columns.hpp"
+#include "kernels/amd/tile/wave_part.hpp"
 #include "kernels/common/score_gradients.hpp"
 
 namespace rapt::amd {
@@ -70,7 +71,7 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, int run) {
   load_own(a, block, row, lane, q, dout);
   rapt_abi_row_statistics statistics = make_statistics<T>(a, block, first_row, lane, dout);
   if (a.dq.data == nullptr) return false;
-  statistics.lse += added_to_lse<T>(run);
+  statistics.lse = lse_in<T>(run, statistics.lse);
 
   const int head_k = block.head / a.problem.group;
   const char* const k_rows = first_row_of(a.k, block.batch, block.k, head_k);
@@ -103,7 +104,7 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, int run) {
 #pragma unroll
     for (int t = 0; t < kKeyTiles; ++t)
       score_gradients<kGeneral>(
-          again.problem, block, first + t * kTile, masked, false,
+          again.problem, block, first + t * kTile, masked, run != kFirstRun,
           [&] { return rows.query(again.problem, block, opaque_thread_id() % kTile); }, statistics,
           TileLogits<M>{s[t], lane / kTile}, TileLogits<M>{ds[t], lane / kTile});
     scale.apply(ds, dq);

@@ -1,11 +1,12 @@
 // Like backward_dq.hip, for rows that do not fit in one wave's registers: RAPT_HEAD_SLICES waves share the rows, each
 // with a slice of the head dimension of q, dO and dq. The products of the slices are summed through LDS, and each wave
 // computes the same gradients of the logits.
-#include "kernels/amd/attention/attend.hpp"
+#include "kernels/amd/tile/logits.hpp"
 #include "kernels/amd/tile/products.hpp"
 #include "kernels/amd/tile/row_statistics.hpp"
 #include "kernels/amd/tile/head_slices.hpp"
 #include "kernels/amd/tile/lds_columns.hpp"
+#include "kernels/amd/tile/wave_part.hpp"
 #include "kernels/common/score_gradients.hpp"
 
 namespace rapt::amd {
@@ -77,7 +78,7 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, int run) {
   const Sums sums = {lds, uniform(thread / kWave), lane};
   rapt_abi_row_statistics statistics = make_statistics(a, block, first_row, slice, sums, dout);
   if (a.dq.data == nullptr) return false;
-  statistics.lse += added_to_lse<T>(run);
+  statistics.lse = lse_in<T>(run, statistics.lse);
 
   const int head_k = block.head / a.problem.group;
   const SliceRows<T> k = slice_rows<T>(a.k, block.batch, block.k, head_k, slice, a.problem.head_dim);
@@ -102,7 +103,7 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, int run) {
 #pragma unroll
     for (int t = 0; t < kKeyTiles; ++t)
       score_gradients<kGeneral>(
-          again.problem, block, first + t * kTile, masked, false,
+          again.problem, block, first + t * kTile, masked, run != kFirstRun,
           [&] { return rows.query(again.problem, block, opaque_thread_id() % kTile); }, statistics,
           TileLogits<M>{s[t], lane / kTile}, TileLogits<M>{ds[t], lane / kTile});
     scale.apply(ds, dq);

@@ -25,21 +25,20 @@ struct KeyLogit {
 // S becomes P, dP becomes dS (score_gradients.hpp), for the queries from first_row on.
 template <bool General, class M, int Tiles>
 DEVICE void key_score_gradients(BackwardArguments& a, const Block& block, int first_key, int first_row, int lane,
-                                bool masked, const rapt_abi_row_statistics* statistics, Tile (&s)[Tiles],
+                                bool masked, bool again, const rapt_abi_row_statistics* statistics, Tile (&s)[Tiles],
                                 Tile (&ds)[Tiles]) {
 #pragma unroll
   for (int t = 0; t < Tiles; ++t)
 #pragma unroll
     for (int r = 0; r < kRegisters; ++r) {
       // The options of 16 queries are too many for the registers: each reads its own again, one after another.
-      BackwardArguments& again = General ? opaque_copy(a) : a;
+      BackwardArguments& same = General ? opaque_copy(a) : a;
       const int lane_again = General ? opaque_thread_id() % kWave : lane;
       const int row = t * kTile + M::element(r, lane_again / kTile);
       float logit = s[t][r], gradient = ds[t][r];
       score_gradients<General>(
-          again.problem, block, first_key, masked, false,
-          [&] { return query_of(again.problem, block, first_row + row); }, statistics[row], KeyLogit{logit, lane_again},
-          KeyLogit{gradient, lane_again});
+          same.problem, block, first_key, masked, again, [&] { return query_of(same.problem, block, first_row + row); },
+          statistics[row], KeyLogit{logit, lane_again}, KeyLogit{gradient, lane_again});
       if constexpr (General) in_turn(logit, gradient);
       s[t][r] = logit;
       ds[t][r] = gradient;

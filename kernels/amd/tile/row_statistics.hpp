@@ -3,7 +3,7 @@
 
 #include "kernels/amd/tile/products.hpp"
 #include "kernels/common/block.hpp"
-#include "kernels/common/runs.hpp"
+#include "kernels/common/huge.hpp"
 
 namespace rapt::amd {
 
@@ -50,7 +50,7 @@ DEVICE rapt_abi_row_statistics statistics_from(BackwardArguments& a, const Block
     const float of_row = *reinterpret_cast<const float*>(lse + row * a.lse.query);
     if (of_row == -__builtin_inff()) s.delta = 0;
     else s.lse = of_row;
-    if (writes && lane < kTile) statistics[row] = s;
+    if (writes && lane < kTile) statistics[row] = {marked(s.lse), s.delta};
   }
   if (writes) clear_sums(a, block, first_row, lane);
   return s;
@@ -66,14 +66,17 @@ DEVICE rapt_abi_row_statistics make_statistics(BackwardArguments& a, const Block
 }
 
 // Copies the statistics of a step's rows, from `first` on, to LDS. Missing rows get lse = +inf and delta = 0, as rows
-// that attend nothing have.
+// that attend nothing have. Later runs have the lse itself, which statistics may not have (huge.hpp).
 template <class T, int Queries>
 DEVICE void stage_statistics(BackwardArguments& a, const Block& block, int first, int run,
                              rapt_abi_row_statistics* staged) {
   const int thread = opaque_thread_id(), row = first + thread;
   if (thread >= Queries) return;
   rapt_abi_row_statistics s = {__builtin_inff(), 0};
-  if (row < block.q.count) s = statistics_of(a, block.batch, block.q, block.head)[row];
+  if (row < block.q.count) {
+    s = statistics_of(a, block.batch, block.q, block.head)[row];
+    if (run != kFirstRun) s.lse = unmarked(opaque_copy(a), block.batch, block.head, block.q, row, s.lse);
+  }
   s.lse += added_to_lse<T>(run);
   staged[thread] = s;
 }

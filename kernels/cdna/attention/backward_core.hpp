@@ -7,9 +7,10 @@
 // it replaces what the body wrote to LDS.
 #pragma once
 
-#include "kernels/amd/attention/attend.hpp"
+#include "kernels/amd/tile/not_finite.hpp"
 #include "kernels/cdna/tile/gradients.hpp"
 #include "kernels/cdna/tile/schedule.hpp"
+#include "kernels/common/huge.hpp"
 
 namespace rapt::amd {
 
@@ -44,6 +45,13 @@ struct Stepped {
   Keys range;
   Tensor s, dp;
 
+  // The factor of S before exp2: later runs scale it first (subtract_lse).
+  DEVICE_MEMBER float scale() const { return run == kFirstRun ? a.problem.scale_log2 : kLog2e; }
+  // What a later run subtracts from the logits of a row of q.
+  DEVICE_MEMBER float lse_of(int row) const {
+    const float lse = *lse_at(a, block.batch, block.head, block.q, min(row, block.q.count - 1));
+    return (lse == -__builtin_inff() ? __builtin_inff() : lse) + added_to_lse<T>(run);
+  }
   DEVICE_MEMBER auto statistics() const { return statistics_of(a, block.batch, block.q, block.head); }
   // A tile of one of them in LDS, from byte `at` on.
   template <class Staged, class... More>
@@ -117,8 +125,7 @@ DEVICE void multiply_columns(M::A (&fragment)[All], Read read, const M::B (&weig
 // What a schedule may leave out.
 struct Schedule {
   DEVICE_MEMBER void wait() const { barrier(); }  // before a turn
-  DEVICE_MEMBER void prepare(Products&) const {}
-  DEVICE_MEMBER void load_rows_again() const {}  // their statistics, which exclude() has changed
+  DEVICE_MEMBER void load_rows_again() const {}   // their statistics, which exclude() has changed
   DEVICE_MEMBER void end_step(int) const {}
   DEVICE_MEMBER void finish() const {}
 };
@@ -134,13 +141,13 @@ DEVICE void run_steps(Work work, const Stepped& over, const Range (&own)[Tiles],
   const auto take_turn = [&](auto tile, int set, Products& current, Products& next) {
     constexpr int t = decltype(tile)::value;
     work.wait();
-    work.prepare(current);
+    if (__builtin_expect(over.run != kFirstRun, false)) work.prepare(over, first, current);
     fence();  // joined, this block and the next one would copy products
     bool excludes = false;
     if (__builtin_expect(over.run != kFirstRun || first < own[t].full_begin || first + kTile > own[t].full_end,
                          false)) {
       exclude<T>(attending[t].begin - first, attending[t].end - attending[t].begin, over.thread % kWave / kTile,
-                 added_to_lse<T>(over.run), current, work.state.statistics);
+                 over.run != kFirstRun, current, work.state.statistics);
       excludes = true;
     }
     work.template turn<t>(set, current, next);

@@ -15,6 +15,10 @@ struct KeySchedule : Schedule {
   static constexpr bool kHasDk = true, kHasDv = true;
   static constexpr int kDk = 0, kDv = 1;  // of a tile's sums
 
+  DEVICE_MEMBER void prepare(const Stepped& over, int first, Products& x) const {
+    const int first_row = first + M::element(0, over.thread % kWave / kTile);
+    subtract_lse(over.a.problem.scale, x, [&](int r) { return over.lse_of(first_row + M::element(r, 0)); });
+  }
   DEVICE Block block_of_keys(BackwardArguments& a) { return key_block_of(a.problem, a.tiles, kKeys); }
   template <class State>
   DEVICE void load_keys(BackwardArguments&, const Block&, char*, State&) {}

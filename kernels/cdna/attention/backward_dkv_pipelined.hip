@@ -25,7 +25,7 @@ struct Pipelined : KeySchedule {
         q(over.staged<Staged>(over.s, 0, 0, pass_of(over.run))),
         dout(over.staged<Staged>(over.dp, Staged::bytes, kWaves - kHeadDim / kTile, pass_of(over.run))),
         source(over.statistics(), over.range, over.thread % kWave),
-        scale(over.a.problem.scale_log2) {}
+        scale(over.scale()) {}
 
   DEVICE_MEMBER void load_rows_again() { source.load_again(state.statistics); }
 

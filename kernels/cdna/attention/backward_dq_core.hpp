@@ -19,12 +19,14 @@ DEVICE float delta_of(const rapt_abi_row_statistics& row, const Query& query) {
 // What schedules of a query have in common.
 struct QuerySchedule : Schedule {
   const Stepped& over;
-  const Query query;
+  const int row;  // the lane's
 
-  // dP becomes dP - delta: in later runs, so that a delta of Inf or NaN does not reach what exclude() sets to 0.
-  DEVICE_MEMBER void prepare(Products& x) const {
-    if (over.run == kFirstRun) return;
-    const float delta = delta_of(over.statistics()[min(query.row, over.block.q.count - 1)], query);
+  // In a later run, dP also becomes dP - delta, so that a delta of Inf or NaN does not reach what exclude() sets to 0.
+  DEVICE_MEMBER void prepare(const Stepped&, int, Products& x) const {
+    const float lse = over.lse_of(row);
+    subtract_lse(over.a.problem.scale, x, [&](int) { return lse; });
+    const float delta =
+        delta_of(over.statistics()[min(row, over.block.q.count - 1)], query_of(over.a.problem, over.block, row));
 #pragma unroll
     for (int r = 0; r < kRegisters; ++r) x.dp[r] -= delta;
   }
@@ -43,7 +45,7 @@ DEVICE void add_keys(BackwardArguments& a, int run, char* lds, State& state) {
   const Tensor k = tensor_of(a.k, block, block.k, head_k, a.problem.head_dim);
   const Tensor v = tensor_of(a.v, block, block.k, head_k, a.problem.head_dim_v);
   const Stepped over = {a, block, thread, run, lds, keys, k, v};
-  run_steps(Work{{{}, over, query}, state}, over, own, attending);
+  run_steps(Work{{{}, over, query.row}, state}, over, own, attending);
 }
 
 // Returns whether it must run again (runs.hpp).
@@ -65,10 +67,11 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, int run) {
   if (a.dq.data == nullptr) return false;
 
   State state = {};
-  // In later runs delta comes before keys are excluded (prepare).
+  // In later runs both are subtracted before keys are excluded (prepare).
   const Query query = query_of(a.problem, block, row);
-  state.statistics = {(statistics.lse + added_to_lse<T>(run)) * kLog2e,
-                      run == kFirstRun ? delta_of(statistics, query) : 0};
+  float lse_log2 = run == kFirstRun ? marked(statistics.lse) * kLog2e : 0;
+  computed_here(lse_log2);  // clang 22 would store both as one vector, in LDS
+  state.statistics = {lse_log2, run == kFirstRun ? delta_of(statistics, query) : 0};
   auto& tile = state.tiles[0];
   OwnRows::keep(q, tile.own.s);
   OwnRows::keep(dout, tile.own.dp);

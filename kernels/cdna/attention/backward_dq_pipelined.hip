@@ -16,7 +16,7 @@ struct Pipelined : QuerySchedule {
   State& state;
   StagedK k = over.staged<StagedK>(over.s, 0, 0, pass_of(over.run));
   StagedV v = over.staged<StagedV>(over.dp, StagedK::bytes);
-  const float scale = over.a.problem.scale_log2;
+  const float scale = over.scale();
   const bool vectors = k.vectors() && v.vectors();
 
   DEVICE_MEMBER void begin(Products& x) {

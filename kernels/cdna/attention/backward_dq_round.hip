@@ -1,6 +1,5 @@
-// dq from what backward_fused added up.
-#include "kernels/amd/isa/matrix.hpp"
-#include "kernels/common/block.hpp"
+// dq from what backward_fused added up, and once more of rows where that is Inf or NaN.
+#include "kernels/cdna/attention/dq_again.hpp"
 
 namespace rapt::amd {
 
@@ -14,9 +13,11 @@ DEVICE void round_dq(BackwardArguments& a) {
   const float* const sums = sums_of(a, block.batch, block.q, block.head);
   char* const dq = first_row_of(a.dq, block.batch, block.q, block.head);
   const bool vectors = aligned(dq, a.dq.seq) && head_dim % kEach == 0;
+  f32x4 zero = {};  // 0 times each sum: NaN if it is not finite
 #pragma unroll 4
   for (int row = block.first_row + thread_id() / lanes; row < end; row += Threads / lanes) {
     const f32x4 sum = *reinterpret_cast<const f32x4*>(sums + static_cast<int64_t>(row) * dims + lane_dim);
+    zero = __builtin_elementwise_fma(sum, f32x4{}, zero);
     element x[kEach];
 #pragma unroll
     for (int i = 0; i < kEach; ++i) x[i] = T::round(sum[i] * a.problem.scale);
@@ -29,6 +30,8 @@ DEVICE void round_dq(BackwardArguments& a) {
         if (lane_dim + i < head_dim) store_unaligned<element, sizeof(element)>(to + i * sizeof(element), x[i]);
     }
   }
+  if (any_lane(!is_finite(zero[0] + zero[1] + (zero[2] + zero[3]))))
+    compute_again<T, RAPT_HEAD_DIM, Threads>(opaque_copy(a), Rows);
 }
 
 }  // namespace rapt::amd

@@ -139,7 +139,7 @@ struct Fused : KeySchedule {
         ds(over.lds + 2 * Staged::bytes, lane, wave * kTile + lane % kTile, wave / kDimTiles * kSteps),
         sums(sums_of(over.a, over.block.batch, over.block.q, over.block.head), over.range, over.run == kFirstRun, lane,
              wave % kDimTiles),
-        scale(over.a.problem.scale_log2) {}
+        scale(over.scale()) {}
 
   DEVICE bool own_is_dout(int wave) { return kTensors == 1 && wave >= kDimTiles; }
   DEVICE Staged staged(Stepped over, bool of_dout) {

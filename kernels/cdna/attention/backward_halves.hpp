@@ -38,7 +38,7 @@ struct Halves : Base {
         columns(over.staged<Columns>(WithDp ? over.s : over.dp, 0, 0, pass_of(over.run))),
         other(over.staged<Rows>(WithDp ? over.dp : over.s, Columns::bytes)),
         source(source),
-        scale(over.a.problem.scale_log2) {}
+        scale(over.scale()) {}
 
   DEVICE_MEMBER void begin(Products& x) {
     columns.load(0);

@@ -55,16 +55,27 @@ struct Gradients {
 };
 
 // Makes P and dS 0 for the rows of a tile that the lane's row does not attend: all but [begin, begin + count). It does
-// the same where a logit is -Inf by an Inf in Q or K. Other rows get `added` to their lse.
+// the same where a logit is -Inf by an Inf in Q or K. `again`: in a later run, where lse has been subtracted already.
 template <class T, class Rows>
-DEVICE void exclude(int begin, int count, int half, float added, Products& x, Rows& rows) {
+DEVICE void exclude(int begin, int count, int half, bool again, Products& x, Rows& rows) {
   const auto size = static_cast<uint32_t>(max(count, 0));
 #pragma unroll
   for (int r = 0; r < kRegisters; ++r) {
     const bool attends = static_cast<uint32_t>(Matrix<T>::element(r, half) - begin) < size && x.s[r] != kMasked;
     x.s[r] = attends ? x.s[r] : Rows::kExcluded;
     x.dp[r] = attends ? x.dp[r] : 0;
-    rows.exclude(r, attends, added);
+    rows.exclude(r, attends, again);
+  }
+}
+
+// In a later run: S becomes logits less the lse of their rows, at most 0, however far rounding moves huge logits above
+// it (huge.hpp).
+template <class LseOf>
+DEVICE void subtract_lse(float scale, Products& x, const LseOf& lse_of) {
+#pragma unroll
+  for (int r = 0; r < kRegisters; ++r) {
+    const float lse = lse_of(r), logit = x.s[r] * scale;
+    x.s[r] = (logit > lse ? lse : logit) - lse;
   }
 }
 

@@ -16,9 +16,9 @@ struct RowStatistics {
 
   DEVICE_MEMBER float negative_lse(int r) const { return lse(r) * -kLog2e; }
   DEVICE_MEMBER float delta(int r) const { return as_float(pair[r / 2][r % 2 * 2 + 1]); }
-  // Row r has no P and dS if it is not one that `attends`; other rows get `added` to their lse.
-  DEVICE_MEMBER void exclude(int r, bool attends, float added) {
-    const float new_lse = attends ? lse(r) + added : __builtin_inff(), new_delta = attends ? delta(r) : 0;
+  // Row r has no P and dS if it is not one that `attends`. `again`: the lse of other rows has been subtracted already.
+  DEVICE_MEMBER void exclude(int r, bool attends, bool again) {
+    const float new_lse = attends ? (again ? 0 : lse(r)) : __builtin_inff(), new_delta = attends ? delta(r) : 0;
     pair[r / 2][r % 2 * 2] = __builtin_bit_cast(uint32_t, new_lse);
     pair[r / 2][r % 2 * 2 + 1] = __builtin_bit_cast(uint32_t, new_delta);
   }
@@ -81,7 +81,7 @@ struct OwnStatistics {
 
   DEVICE_MEMBER float negative_lse(int) const { return -lse_log2; }
   DEVICE_MEMBER float delta(int) const { return delta_; }
-  DEVICE_MEMBER void exclude(int, bool, float) const {}
+  DEVICE_MEMBER void exclude(int, bool, bool) const {}
 };
 // Nothing is loaded for it.
 struct NoSource {
@@ -98,8 +98,8 @@ struct ColumnStatistics {
 
   DEVICE_MEMBER float negative_lse(int r) const { return negative_lse_[r]; }
   DEVICE_MEMBER float delta(int r) const { return delta_[r]; }
-  DEVICE_MEMBER void exclude(int r, bool attends, float added) {
-    negative_lse_[r] = attends ? negative_lse_[r] - added * kLog2e : kMasked;
+  DEVICE_MEMBER void exclude(int r, bool attends, bool again) {
+    negative_lse_[r] = attends ? (again ? 0 : negative_lse_[r]) : kMasked;
     delta_[r] = attends ? delta_[r] : 0;
   }
 };
