@@ -223,11 +223,11 @@ struct rapt_backward_args {
  *
  * Unless sequences are packed, statistics.head is a multiple of 128. Packed sequences have their statistics twice. The
  * first copy has no gaps, as `statistics` says. The second copy follows, at an even number of elements. Each head has
- * (total_q / 128 + batch) * 128 rows there, and sequence i begins at row (cu_seqlens_q[i] / 128 + i) * 128. Missing rows
- * have the statistics of rows that attend nothing.
- * lse of the statistics is in the log2 domain, or in natural units with a bias or where dsink is wanted.
- * dq_sum has blocks of 64 rows and columns, rows of blocks one after another. Elements of a block lie as four warps
- * have them (wgmma.hpp): 8 columns after 8 columns, and within 8 columns thread by thread. */
+ * (total_q / 128 + batch) * 128 rows there, and sequence i begins at row (cu_seqlens_q[i] / 128 + i) * 128. Missing
+ * rows have the statistics of rows that attend nothing. lse of the statistics is in the log2 domain, or in natural
+ * units with a bias or where dsink is wanted. dq_sum has blocks of 64 rows and columns, rows of blocks one after
+ * another. Elements of a block lie as four warps have them (wgmma.hpp): 8 columns after 8 columns, and within 8 columns
+ * thread by thread. */
 struct rapt_hopper_backward_args {
   struct rapt_backward_args backward;
   struct rapt_abi_tensor_map q, k, v, out, dout, dout_rows;
