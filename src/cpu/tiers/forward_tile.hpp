@@ -134,6 +134,7 @@ class ForwardTile {
     block_first_ = j0;
     block_count_ = count;
     values_finite_ = -1;
+    if constexpr (kAvx2Only) fetched_ = 0;
     const Rows k = block_rows<kDot, T>(call_, call_.k, s_, j0, count, head_k_, call_.head_dim, w_.keys);
     const Rows v = value_rows();
     PipelinedGroup plain[kMostGroups];
@@ -141,7 +142,7 @@ class ForwardTile {
     for (int64_t g = 0; g < w_.lanes->groups; ++g) {
       int64_t low = std::max(j0, range_[g].begin);
       const int64_t high = std::min(j0 + count, range_[g].end);
-      prefetch_next(g);
+      if constexpr (!kAvx2Only) prefetch_next(g);
       if (low >= high) continue;
       if (kDot) low -= (low - j0) % 2;  // V's rows come in pairs
       const Rows keys = {k.data + (low - j0) * k.row, k.row},
@@ -180,6 +181,25 @@ class ForwardTile {
     }
   }
 
+  // With AVX2 the same in smaller shares, between products of this many rows, and into L2: the next block's first group
+  // waited for lines that were asked for many at a time.
+  static constexpr int64_t kPieceRows = 48;
+  static constexpr int64_t pieces(int64_t rows) { return (rows + kPieceRows - 1) / kPieceRows; }
+
+  // product(first, count) for all `rows`, and the prefetches of group g, while `later` more pieces follow.
+  template <class Product>
+  RAPT_INLINE void in_pieces(int64_t g, int64_t rows, int64_t later, const Product& product) {
+    const int64_t next = block_first_ + block_count_, count = std::min(key_block(call_), keys_end_ - next),
+                  last = count * (g + 1) / w_.lanes->groups;
+    for (int64_t at = 0, left = pieces(rows) + later; at < rows; at += kPieceRows, --left) {
+      product(at, std::min(kPieceRows, rows - at));
+      for (const int64_t end = fetched_ + (last - fetched_ + left - 1) / left; fetched_ < end; ++fetched_) {
+        prefetch_row<prefetch_far>(key_row<T>(call_, call_.k, s_, next + fetched_, head_k_), call_.head_dim);
+        prefetch_row<prefetch_far>(key_row<T>(call_, call_.v, s_, next + fetched_, head_k_), dim_v_);
+      }
+    }
+  }
+
   // V's rows as the second product reads them; with tiles transposed, [head_dim_v][pairs of keys].
   Rows value_rows() {
     if constexpr (kTiles) {
@@ -213,6 +233,11 @@ class ForwardTile {
     F most[kVectors];
     for (F& x : most) x = splat(-INFINITY);
     if (options_ || edges) masked_logits(g, low, rows, k, q, most);
+    else if constexpr (kAvx2Only)
+      in_pieces(g, rows, pieces(dim_v_), [&](int64_t at, int64_t count) {
+        column_of_dots<kDot, Out::store_max>(count, k.data + at * k.row, k.row, q, kGroupLanes, call_.head_dim,
+                                             w_.s + at * kGroupLanes, kGroupLanes, most);
+      });
     else
       column_of_dots<kDot, Out::store_max>(rows, k.data, k.row, q, kGroupLanes, call_.head_dim, w_.s, kGroupLanes,
                                            most);
@@ -238,18 +263,24 @@ class ForwardTile {
     const float* p = kDot ? w_.p : w_.s;
     float* o = w_.o + g * dim_v_ * kGroupLanes;
     const int64_t depth = kDot ? (rows + 1) / 2 : rows;
-    fresh_[g] ? values<Out::store>(v, p, depth, o, nullptr) : values<Out::rescale>(v, p, depth, o, alpha);
+    fresh_[g] ? values<Out::store>(g, v, p, depth, o, nullptr) : values<Out::rescale>(g, v, p, depth, o, alpha);
     fresh_[g] = false;
   }
 
   // O^T = V^T P^T, or O^T * alpha + V^T P^T.
   template <Out kOut>
-  RAPT_INLINE void values(const Rows& v, const float* p, int64_t depth, float* o, F* alpha) const {
+  RAPT_INLINE void values(int64_t g, const Rows& v, const float* p, int64_t depth, float* o, F* alpha) {
 #if defined(__AMX_BF16__)
     if constexpr (kTiles)
       return column_of_tiles<kOut>(dim_v_, v.data, v.row, p, kGroupLanes, depth, o, kGroupLanes, alpha);
 #endif
-    column<kDot, kOut>(dim_v_, v.data, 1, v.row, p, kGroupLanes, depth, o, kGroupLanes, alpha);
+    if constexpr (!kAvx2Only)
+      return column<kDot, kOut>(dim_v_, v.data, 1, v.row, p, kGroupLanes, depth, o, kGroupLanes, alpha);
+    else
+      in_pieces(g, dim_v_, 0, [&](int64_t at, int64_t count) {
+        column<kDot, kOut>(count, v.data + at, 1, v.row, p, kGroupLanes, depth, o + at * kGroupLanes, kGroupLanes,
+                           alpha);
+      });
   }
 
   // Logits that need more than a product: with options, or rows at the edge of a mask.
@@ -366,6 +397,7 @@ class ForwardTile {
   int64_t keys_first_ = 0, keys_last_ = 0, keys_end_ = 0;  // the item's keys; the attended ones end at keys_end_
   int64_t block_first_ = 0, block_count_ = 0;
   int values_finite_ = -1;  // of the current block: unknown, no, yes
+  int64_t fetched_ = 0;     // keys of the next block that are prefetched, with AVX2
 };
 
 }  // namespace rapt::cpu::RAPT_TIER

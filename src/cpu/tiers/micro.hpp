@@ -7,6 +7,7 @@
 // counts on purpose: helper lambdas made compilers spill the accumulators.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
 #include "cpu/tiers/tile_product.hpp"
@@ -89,15 +90,32 @@ RAPT_INLINE void last_rows(int64_t rows, const float* a, int64_t a_row, int64_t 
   }
 }
 
+// Rows of the next tile of AVX2 if `left` are left. A last tile of one or two rows has too few sums to hide the latency
+// of its multiply-adds, so what is less than one and a half tiles is cut into two halves.
+constexpr int64_t next_tile(int64_t left) {
+  if (left <= kRows) return left;
+  return left <= kRows + kRows / 2 ? (left + 1) / 2 : kRows;
+}
+
 // Any number of rows of one column of NR vectors.
 template <bool kDot, Out kOut, int NR = kVectors>
 __attribute__((noinline)) void column(int64_t rows, const float* a, int64_t a_row, int64_t a_depth, const float* b,
                                       int64_t b_row, int64_t depth, float* c, int64_t c_row, F* aux = nullptr) {
-  int64_t m = 0;
-  for (; m + kRows <= rows; m += kRows)
-    micro<kDot, kOut, kRows, NR>(a + m * a_row, a_row, a_depth, b, b_row, depth, c + m * c_row, c_row, aux);
-  last_rows<kDot, kOut, kRows - 1, NR>(rows - m, a + m * a_row, a_row, a_depth, b, b_row, depth, c + m * c_row, c_row,
+  if constexpr (kAvx2Only) {
+    for (int64_t m = 0, count; m < rows; m += count) {
+      count = next_tile(rows - m);
+      if constexpr (kOut == Out::add)  // sums of keys lie far apart, and in no near cache
+        for (int64_t i = m + count; i < std::min(m + count + kRows, rows); ++i) prefetch_for_writing(c + i * c_row);
+      last_rows<kDot, kOut, kRows, NR>(count, a + m * a_row, a_row, a_depth, b, b_row, depth, c + m * c_row, c_row,
                                        aux);
+    }
+  } else {
+    int64_t m = 0;
+    for (; m + kRows <= rows; m += kRows)
+      micro<kDot, kOut, kRows, NR>(a + m * a_row, a_row, a_depth, b, b_row, depth, c + m * c_row, c_row, aux);
+    last_rows<kDot, kOut, kRows - 1, NR>(rows - m, a + m * a_row, a_row, a_depth, b, b_row, depth, c + m * c_row, c_row,
+                                         aux);
+  }
 }
 
 // A sum over head_dim is one chain of `depth` multiply-adds up to kOneChain. Beyond, it is split into equal parts of at
@@ -194,7 +212,7 @@ __attribute__((noinline)) void accumulate(int64_t rows, int64_t vectors, const f
     return;
   }
 #endif
-  if constexpr (kHasTiles) {  // B's column of up to 16 KiB stays in L1, and A is read once per column
+  if constexpr (kHasTiles || kAvx2Only) {  // B's column of up to 16 KiB stays in L1, and A is read once per column
     int64_t n = 0;
     for (; n + kVectors <= vectors; n += kVectors)
       column<kDot, Out::add, kVectors>(rows, a, a_row, a_depth, b + n * kLanes, b_row, depth, c + n * kLanes, c_row);

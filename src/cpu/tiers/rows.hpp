@@ -26,10 +26,10 @@ constexpr int64_t padded(int64_t count) { return (count + kLanes - 1) / kLanes *
 
 inline constexpr int64_t kFloatsOfLine = 16;  // of a cache line
 
-// Words from one row of a scratch operand to the next. On processors with AMX an odd number of cache lines: rows of
-// 512 bytes would share an eighth of L1's sets. (Zen 4 is up to 2 % slower so.)
+// Words from one row of a scratch operand to the next. With AMX and with AVX2 an odd number of cache lines: rows of 512
+// bytes would share an eighth of L1's sets. (Zen 4 with AVX-512 is up to 2 % slower so.)
 constexpr int64_t apart(int64_t words) {
-  return kHasTiles ? ((words + kFloatsOfLine - 1) / kFloatsOfLine | 1) * kFloatsOfLine : words;
+  return kHasTiles || kAvx2Only ? ((words + kFloatsOfLine - 1) / kFloatsOfLine | 1) * kFloatsOfLine : words;
 }
 
 // Words [w, w + kLanes) of a row; zeros past the row's end, where nothing is read.
@@ -194,10 +194,10 @@ inline Rows block_rows(const Call& call, const View& view, const Sequence& s, in
 }
 
 // Prefetches one row's cache lines.
-template <class T>
+template <auto kPrefetch = prefetch, class T>
 RAPT_INLINE void prefetch_row(const T* row, int64_t dim) {
   const char* bytes = reinterpret_cast<const char*>(row);
-  for (int64_t x = 0; x < dim * static_cast<int64_t>(sizeof(T)); x += 64) prefetch(bytes + x);
+  for (int64_t x = 0; x < dim * static_cast<int64_t>(sizeof(T)); x += 64) kPrefetch(bytes + x);
 }
 
 // 0 in every lane, but NaN in some if the row holds Inf or NaN.

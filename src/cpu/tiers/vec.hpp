@@ -26,6 +26,11 @@ inline constexpr int kLanes = 8;
 inline constexpr int kLanes = 4;
 #endif
 
+#if defined(__AVX2__) && !defined(__AVX512F__)
+inline constexpr bool kAvx2Only = true;
+#else
+inline constexpr bool kAvx2Only = false;
+#endif
 #if defined(__AVX512BF16__)
 inline constexpr bool kHasBf16Dot = true;
 #else
