@@ -162,7 +162,8 @@ class Chooser {
     pass.kind = *home(lead, n_);
     pass.lead = &lead;
     const uint32_t stages = stages_of(pass.kind, n_);
-    const uint32_t before = n_.wants(kKeyGradients) ? bit(Stage::backward_dq) : 0;  // the kernel of dk and dv leads
+    const bool keys_lead = pass.kind == PassKind::fused || n_.wants(kKeyGradients);
+    const uint32_t before = keys_lead ? bit(Stage::backward_dq) : 0;  // the kernel of dk and dv leads
     if (!lead.computes(static_cast<Stage>(std::countr_zero(stages & ~before)))) return;
     if (pass.kind == PassKind::fused) pass.dq_sum_dims = lead.head_dim, pass.in_order = n_.deterministic;
     if (pass.kind == PassKind::split) cut_keys(pass, n_, shelf_.device);
@@ -285,8 +286,10 @@ std::string refusal(const Variant& v, const Needs& n) {
     if (std::string why = cache_refusal(v, n); !why.empty()) return why;
   if (pass == PassKind::fused && n.deterministic && v.known->family != Family::hopper)
     return "deterministic is asked for, and it adds to dq in any order";
-  if (pass == PassKind::fused && !(n.wants(gradient::q) && n.wants(kKeyGradients)))
+  if (pass == PassKind::fused && v.known->family != Family::hopper && !(n.wants(gradient::q) && n.wants(kKeyGradients)))
     return "it computes dq together with dk or dv, not one alone";
+  if (pass == PassKind::fused && !n.wants(gradient::q | kKeyGradients))
+    return "it computes dq, dk and dv, and none of them is asked for";
   // The kernels that merge splits and add up a sink's gradient read float32 of any head dim; dq_round rounds dq. Those
   // beside Hopper's sums of dq see no scores.
   const bool merges = stage == Stage::split_combine || stage == Stage::backward_dsink;

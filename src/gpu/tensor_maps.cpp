@@ -1,6 +1,7 @@
 #include "gpu/tensor_maps.hpp"
 
 #include <algorithm>
+#include <cfloat>
 #include <cmath>
 #include <numbers>
 
@@ -77,7 +78,9 @@ rapt_hopper_softcap softcap_args(const Call& call) {
   for (int i = 0; i < 4; ++i, power *= ratio * ratio) c.coefficients[i] = rounded(power * kPolynomial[i]);
   c.most_square = rounded(RAPT_TANH_MOST_SQUARE / (ratio * ratio));
   if (!normal) c.most_square = -1;
-  c.inverse = 1 / static_cast<float>(call.softcap);
+  const auto cap = static_cast<float>(call.softcap);
+  c.inverse = 1 / cap;
+  if (cap * c.inverse < 1) c.inverse = std::nextafter(c.inverse, FLT_MAX);  // a logit at the cap has a slope of 0
   return c;
 }
 
@@ -152,16 +155,13 @@ std::string hopper_refusal(const Variant& v, const Needs& n) {
     return cat("by tensor maps: tensors and rows must be aligned to 16 bytes, the problem's are to ", n.alignment);
   if (n.backwards) return "by tensor maps: strides must not be negative";
   if (n.head_dim % 8 != 0 || n.head_dim_v % 8 != 0) return "by tensor maps: head dims must be multiples of 8";
+  if (n.seqlen_q == 0) return "by tensor maps: there are no queries";
   if (n.op == RAPT_FORWARD) return "";
   const bool sums = v.known->family == Family::hopper;
   if (n.packed && !sums) return "by tensor maps: without sums of dq the backward pass takes no packed sequences";
-  if (n.seqlen_q == 0) return "by tensor maps: there are no queries";
-  if (sums && v.features == "scores" && v.dtype == DType::fp16 && v.head_dim > 64 && n.softcap)
-    return "in fp16 at this tile it rounds slopes of softcap more than the rule allows";
   const bool beside_sums = sums && v.known->stage != Stage::backward_fused;  // sees no scores
   if (n.wants(gradient::sink) && v.features == "plain" && !beside_sums)
     return "by tensor maps: plain kernels of the backward pass leave no statistics for the gradient of a sink";
-  if (n.wants(gradient::sink)) return "by tensor maps: the gradient of a sink after it has not run on a GPU yet";
   return "";
 }
 

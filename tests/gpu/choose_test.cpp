@@ -346,6 +346,7 @@ TEST(Choose, TensorMaps) {
   EXPECT_EQ(refused(sizes + "76 bf16", as_is), "by tensor maps: head dims must be multiples of 8");
   EXPECT_EQ(refused("b2 hq8 hk2 sq9 sk9 d72 bf16 varlen=9:9,3:4", as_is), "");
   EXPECT_EQ(refused(sizes + "72 bf16", [](Problem& p) { p.seqlen_k = 0; }), "by tensor maps: there are no keys");
+  EXPECT_EQ(refused("b2 hq8 hk2 sq0 sk9 d72 bf16 varlen=0:9,0:4", as_is), "by tensor maps: there are no queries");
   EXPECT_NE(refused(sizes + "72 bf16 alibi", as_is).find("plain kernels lack"), std::string::npos);
   for (const char* cache : {"cache", "paged=64", "paged=192"})
     EXPECT_EQ(refused(sizes + "72 bf16 " + cache, as_is), "");
@@ -367,6 +368,21 @@ TEST(Choose, TensorMaps) {
   EXPECT_EQ(many.refusal, "");
   EXPECT_EQ(many.pass.kernels[0].tiles, 8);
   EXPECT_EQ(many.pass.kernels[0].workgroups, 100U);  // of 8 tiles of 16 heads
+}
+
+// Hopper's sums of dq serve any of dq, dk and dv, softcap in each type, and with options a sink's gradient.
+TEST(Choose, SumsOfDqOnHopper) {
+  const auto refused = [](const char* features, const std::string& options) {
+    const Variant v = variant(cat("backward_hopper.d128.fp16.", features, ".k64w12"), DType::fp16, 128, features, 128);
+    return refusal(v, needs_of(Problem::parse("b2 hq8 hk2 sq100 sk90 d128 fp16 " + options), RAPT_BACKWARD));
+  };
+  for (const char* features : {"plain", "scores"}) {
+    for (const char* some : {"causal", "grads=dq", "grads=dk", "grads=dk,dv"}) EXPECT_EQ(refused(features, some), "");
+    EXPECT_EQ(refused(features, "sink grads=dsink"), "it computes dq, dk and dv, and none of them is asked for");
+  }
+  EXPECT_EQ(refused("scores", "softcap=5 drop=0.1 sink grads=dq,dk,dv,dsink"), "");
+  EXPECT_EQ(refused("plain", "sink grads=dq,dk,dv,dsink"),
+            "by tensor maps: plain kernels of the backward pass leave no statistics for the gradient of a sink");
 }
 
 TEST(Choose, KernelsOfOtherVersionsAreRefused) {

@@ -40,8 +40,8 @@ inline bool takes_dropout(const Variant& v) {
   return (v.general && (!v.scores || (v.hopper && (!v.backward || v.sums)))) || beside_sums || combines(v.name);
 }
 
-// Kernels that add up dq in memory take no softcap in fp16 above head_dim 64.
-inline bool takes_softcap(const Variant& v) { return v.general && !(v.sums && v.dtype == "fp16" && v.tile > 64); }
+// The gradient of a sink needs the statistics that Hopper's backward kernels with features scores ask for.
+inline bool takes_sink(const Variant& v) { return !v.triton && (!(v.hopper && v.backward) || (v.sums && v.scores)); }
 
 // Split kernels take KV caches, and so do Hopper's plain forward kernels whose tiles of keys fit pages.
 inline bool takes_cache(const Variant& v) {
@@ -53,10 +53,9 @@ inline bool takes_cache(const Variant& v) {
 inline std::vector<std::string> options_taken(const Variant& v) {
   std::vector<std::string> all = {"causal", "window", "scale"};
   const auto append = [&](std::initializer_list<const char*> more) { all.insert(all.end(), more.begin(), more.end()); };
-  if (!v.triton && !(v.hopper && v.backward)) append({"sink"});
+  if (takes_sink(v)) append({"sink"});
   if (!(v.hopper && v.backward) || v.sums) append({"varlen"});
-  if (v.general || combines(v.name)) append({"bias", "mask", "alibi"});
-  if (takes_softcap(v) || combines(v.name)) append({"softcap"});
+  if (v.general || combines(v.name)) append({"bias", "mask", "alibi", "softcap"});
   if (takes_dropout(v)) append({"dropout"});
   if (takes_cache(v)) append({"paged"});
   return all;

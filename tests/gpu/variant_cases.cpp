@@ -273,8 +273,7 @@ Case for_hopper(const Case& c, const Variant& v) {
     const std::string name = word.substr(0, word.find_first_of("0123456789"));
     if ((v.backward && !v.sums && word.starts_with("varlen=")) || not_of_scores(word, !v.backward || takes_dropout(v)))
       continue;
-    if (word.starts_with("softcap") && !takes_softcap(v)) continue;
-    if (v.backward && word == "sink") continue;
+    if (v.backward && word == "sink" && !takes_sink(v)) continue;
     if (v.backward && word == "sq0") word = "sq1";
     if (word == "sk0") word = "sk1";
     if (name == "d" || name == "dv") {

@@ -47,7 +47,7 @@ RAPT_SYMBOL(const __grid_constant__ rapt_hopper_backward_args arguments) {
   const rapt_backward_args& a = arguments.backward;
   const Block block = block_of(a.problem, a.tiles, kRows);
   const int first_row = block.first_row + thread_id() / kWave * kTile, lane = thread_id() % kWave;
-  if (block.first_row < block.q.count && round_rows(a, block, first_row)) {
+  if (a.dq.data != nullptr && block.first_row < block.q.count && round_rows(a, block, first_row)) {
     wave_barrier();  // the lanes have stored their parts of the rows
     run_again<T, run_rows<T, true>>(a, block, first_row, lane);
   }

@@ -190,14 +190,14 @@ class Group {
     };
     // Slopes wait where dS will be: registers are few.
     const auto keep_tanh = [&](float factor) {
-      const auto slope = [&](int tile, int e) { return encoded_slope(s[tile][e] * factor); };
+      const auto tanh = [&](int tile, int e) { return s[tile][e] * factor; };
       shared_.ds_ring().wait_until_empty(fill);
 #pragma unroll
       for (int i = 0; i < kOperands; ++i) {
         Fragment pairs;
 #pragma unroll
         for (int x = 0; x < 4; ++x)
-          pairs.x[x] = fp16::pack(slope(2 * i + x / 2, x % 2 * 2), slope(2 * i + x / 2, x % 2 * 2 + 1));
+          pairs.x[x] = encoded_slopes(tanh(2 * i + x / 2, x % 2 * 2), tanh(2 * i + x / 2, x % 2 * 2 + 1));
         shared_.ds(RingQ::stage(fill)).store(warp_key(), i, pairs, lane());
       }
       wave_barrier();  // all lanes have stored
@@ -259,9 +259,7 @@ class Group {
           const int tile = 2 * i + n, e = 2 * half;
           const float first = gradient(tile, e, pair[n].y, weight[0]),
                       second = gradient(tile, e + 1, pair[n].w, weight[1]);
-          const auto times = [&](uint32_t slope) {
-            return Caps ? decoded_slope(fp16::to_float(static_cast<uint16_t>(slope))) : 1;
-          };
+          const auto times = [&](uint32_t slope) { return Caps ? decoded_slope(static_cast<uint16_t>(slope)) : 1; };
           const uint32_t own = slopes.x[2 * n + half];
           ds[i].x[2 * n + half] = T::pack(first * times(own), second * times(own >> 16));
           p[i].x[2 * n + half] = T::pack(weight[0], weight[1]);

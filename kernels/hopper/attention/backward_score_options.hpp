@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/hopper/attention/score_options.hpp"
+#include "kernels/hopper/isa/permute.hpp"
 #include "kernels/nvidia/tile/logits.hpp"
 #include "kernels/nvidia/tile/products.hpp"
 
@@ -101,13 +102,17 @@ struct ScoresOfKeys {
   }
 };
 
-// The slope of softcap at tanh t, 1 - t^2, in 16 bits: near 1 as -t^2, else times 2^14, so that little of it is rounded
-// off.
-DEVICE float encoded_slope(float t) {
-  const float square = t * t;
-  return square < 0.5f ? -square : __builtin_fmaf(-square, 0x1p14f, 0x1p14f + 0x1p-9f);  // above 0
+// The slope of softcap at tanh t is 1 - t^2. It is kept as 16 bits: a float of four bits of exponent and 12 below, with
+// denormal ones, which are as exact as a float32 of the difference. fp16 would round dS once more as much.
+inline constexpr float kSlopeUnit = 0x1p-112f;  // puts the exponents up to 1 into four bits
+inline constexpr uint32_t kSlopeShift = 11;
+DEVICE uint32_t shifted_slope(float t) {
+  return bits(max(__builtin_fmaf(-t, t * kSlopeUnit, kSlopeUnit), 0.0f)) + (1u << kSlopeShift) / 2;
 }
-DEVICE float decoded_slope(float x) { return x <= 0 ? 1 + x : x * 0x1p-14f; }
+DEVICE uint32_t encoded_slopes(float first, float second) {
+  return permute_bytes(shifted_slope(first) >> kSlopeShift, shifted_slope(second) << (16 - kSlopeShift), 0x7610);
+}
+DEVICE float decoded_slope(uint16_t x) { return __uint_as_float(uint32_t{x} << kSlopeShift) * (1 / kSlopeUnit); }
 
 // Where scores are, for ALiBi.
 struct SlopeOfHead {
