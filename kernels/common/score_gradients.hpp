@@ -2,6 +2,7 @@
 // 2022, appendix B.4).
 #pragma once
 
+#include "kernels/common/not_finite.hpp"
 #include "kernels/common/scores.hpp"
 
 namespace rapt::RAPT_VENDOR {
@@ -19,19 +20,18 @@ struct Dropped {
   DEVICE_MEMBER void set(int i, float) const { bits |= 1u << i; }
 };
 
-// Logits above `most` become `most`; NaN stays.
+// Limits final logits so that P is at most 1. Where dP - delta is infinite, P is at least 2^-126 if float64 has more
+// than 0: the gradient is then infinite too. It would be NaN if P were 0 because float32 has no less, or because it is
+// scaled (runs.hpp).
 template <class Logits>
-DEVICE void limit(const Logits& s, float most) {
+DEVICE void limit(const Logits& s, const Logits& dp, const rapt_abi_row_statistics& row) {
+  constexpr float kLeast = -87, kLeastOfFloat64 = -745;
 #pragma unroll
-  for (int i = 0; i < Logits::count; ++i) s.set(i, s.get(i) > most ? most : s.get(i));
+  for (int i = 0; i < Logits::count; ++i) {
+    const float x = s.get(i), least = is_infinite(dp.get(i) - row.delta) ? row.lse + kLeast : x;
+    s.set(i, x > row.lse ? row.lse : x < least && x > row.lse + kLeastOfFloat64 ? least : x);
+  }
 }
-
-// Whether Inf and NaN become 0 where a key was dropped. By the plain formula they become NaN.
-#ifdef __CUDACC__
-inline constexpr bool kDroppedIsZero = true;
-#else
-inline constexpr bool kDroppedIsZero = false;
-#endif
 
 enum class Of { products, logits };
 
@@ -49,29 +49,28 @@ DEVICE void score_gradients(Problem& p, const Block& b, int first_key, bool mask
     for (int i = 0; i < Logits::count; ++i) slope[i] = 1;
     transform_logits(p, b, query(), first_key, s, [&](int i, float x) { slope[i] = 1 - x * x; });
     if (p.keep_threshold < 65536) drop(p, b, query(), first_key, Dropped<Logits>{s, dropped});
-    if (again) limit(s, row.lse);
+    if (again) limit(s, dp, row);
   } else if (masked) {
     if (again) s.scale(p.scale);
     exclude(s, query().begin - first_key, query().end - first_key);
     if (again) {
-      limit(s, row.lse);
+      limit(s, dp, row);
 #pragma unroll
-      for (int i = 0; i < Logits::count; ++i) s.set(i, s.get(i) - row.lse);
+      for (int i = 0; i < Logits::count; ++i)
+        if (s.get(i) != kMasked) s.set(i, s.get(i) - row.lse);  // lse may be NaN
     }
   }
   const auto compute = [&](auto excluded, float scale, float shift) {
 #pragma unroll
     for (int i = 0; i < Logits::count; ++i) {
-      const bool kept = !(dropped >> i & 1);
-      const float factor = kDroppedIsZero || kept ? p.keep_scale : 0;
-      const auto after_dropout = [&](float x) { return kDroppedIsZero && !kept ? 0 : factor * x; };
+      const float factor = dropped >> i & 1 ? 0 : p.keep_scale;  // NaN stays NaN, also where a key was dropped
       const float power = General ? (s.get(i) - row.lse) * kLog2e : s.get(i) * scale - shift;
-      const float of_value = General ? after_dropout(dp.get(i)) : dp.get(i);
+      const float of_value = General ? factor * dp.get(i) : dp.get(i);
       const float change = (of_value - row.delta) * (General && What == Of::products ? slope[i] : 1);
       const float weight = exp2(excluded(i) ? kMasked : power);
       dp.set(i, weight * (excluded(i) ? 0 : change));
       // Scaled before it is rounded to an operand, as by the plain formula: dv is then as exact.
-      s.set(i, General ? after_dropout(weight) : weight);
+      s.set(i, General ? factor * weight : weight);
     }
   };
   // An Inf or NaN in a row or key must not reach keys or rows that do not attend each other.

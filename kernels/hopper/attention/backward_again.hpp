@@ -21,7 +21,7 @@ template <class T>
 DEVICE rapt_abi_row_statistics statistics_in(int run, BackwardArguments& a, const Block& b, int row,
                                              const rapt_abi_row_statistics& own) {
   const float lse = unmarked(a, b.batch, b.head, b.q, row, natural_lse(a, own.lse));
-  return {lse + added_to_lse<T>(run), own.delta};
+  return {lse, own.delta * gradient_scale<T>(run)};
 }
 
 // The tensors of a head of q.
@@ -90,6 +90,7 @@ DEVICE bool run_rows(BackwardArguments& a, const Block& block, int run, int firs
     TileC s[1][2] = {}, dp[1][2] = {};
     add_products_of_rows(s, head.q, first_row, head.k, key, lane);
     add_products_of_rows(dp, head.dout, first_row, head.v, key, lane);
+    scale_gradients<T>(run, dp);
     for_rows<1>([&](int m, int half) {
       const int row = first_row + row_in_wave(m, half, lane);
       score_gradients<General>(
@@ -99,7 +100,7 @@ DEVICE bool run_rows(BackwardArguments& a, const Block& block, int run, int firs
     add_rows(dq, rounded_operand<T>(dp), head.k, key, dim, lane, run);
   }
   return replace_rows<T>(a.dq, block.batch, block.q, block.head, first_row, dim, p.head_dim, dq,
-                         p.scale * unscaled<T>(run), lane);
+                         p.scale / gradient_scale<T>(run), lane);
 }
 
 // The same of dk and dv of a warp's 16 keys; later runs are about dk alone. The block's head is one of k.
@@ -118,6 +119,7 @@ DEVICE bool run_keys(BackwardArguments& a, const Block& block, int run, int firs
       TileC s[1][2] = {}, dp[1][2] = {};
       add_products_of_rows(s, head.k, first_key, head.q, row, lane);
       add_products_of_rows(dp, head.v, first_key, head.dout, row, lane);
+      scale_gradients<T>(run, dp);
 #pragma unroll
       for (int n = 0; n < 2; ++n)
 #pragma unroll
@@ -135,7 +137,7 @@ DEVICE bool run_keys(BackwardArguments& a, const Block& block, int run, int firs
   if (run == kFiniteRun && a.dv.data != nullptr)
     replace_rows<T>(a.dv, block.batch, block.k, block.head, first_key, dim, p.head_dim_v, dv, 1, lane);
   return a.dk.data != nullptr && replace_rows<T>(a.dk, block.batch, block.k, block.head, first_key, dim, p.head_dim, dk,
-                                                 p.scale * unscaled<T>(run), lane);
+                                                 p.scale / gradient_scale<T>(run), lane);
 }
 
 // Runs until a warp's results are finite. `Run` is run_rows or run_keys.

@@ -1,6 +1,6 @@
 // dbias: the gradients of the logits, summed over the batches, heads, queries and keys that the bias is broadcast to.
 // The logits' gradients are computed again, as in backward_dq, so that one workgroup sums each element in a fixed
-// order.
+// order. So is delta, by the instruction that computes dP: a row that attends one key has no gradient.
 //
 // A workgroup of RAPT_WAVES waves has RAPT_WAVES * 16 rows and RAPT_BLOCK_K columns of dbias of one batch and head.
 #include "kernels/common/bias_gradient.hpp"
@@ -8,6 +8,7 @@
 #include "kernels/common/score_gradients.hpp"
 #include "kernels/nvidia/tile/logits.hpp"
 #include "kernels/nvidia/tile/products.hpp"
+#include "kernels/nvidia/tile/row_product.hpp"
 #include "kernels/nvidia/tile/staged_tensors.hpp"
 
 namespace rapt::nvidia {
@@ -43,12 +44,14 @@ DEVICE void add(BackwardArguments& a, const Block& block, int first_key, char* s
   TileC s[1][kKeyTiles], ds[1][kKeyTiles];
   multiply_rows<T>(wave_row, q, k, s);
   multiply_rows<T>(wave_row, dout, v, ds);
+  float delta[2];
+  row_products(dout, wave_row, words_of_out<T, kHeadDim>(a, block, block.first_row + wave_row), delta);
   const rapt_abi_row_statistics* const statistics = statistics_of(a, block.batch, block.q, block.head);
   for_rows<1>([&](int m, int half) {
     const int row = block.first_row + wave_row + row_in_wave(m, half, lane);
     if (row >= block.q.count) return;
     const rapt_abi_row_statistics own = {unmarked(a, block.batch, block.head, block.q, row, statistics[row].lse),
-                                         statistics[row].delta};
+                                         delta[half]};
     const TileLogits<kKeyTiles> logits{s[m], half, lane}, gradients{ds[m], half, lane};
     score_gradients<true, Of::logits>(
         p, block, first_key, true, true, [&] { return query_of(p, block, row); }, own, logits, gradients);

@@ -4,6 +4,7 @@
 #include "kernels/common/huge.hpp"
 #include "kernels/common/score_gradients.hpp"
 #include "kernels/nvidia/tile/logits.hpp"
+#include "kernels/nvidia/tile/row_product.hpp"
 #include "kernels/nvidia/tile/slices.hpp"
 #include "kernels/nvidia/tile/staged_tensors.hpp"
 
@@ -42,6 +43,13 @@ DEVICE void add(BackwardArguments& a, const Block& block, int first_key, char* s
   v.load(first_key);
   wait_for_copies();
   barrier();
+  float of_slice[2];
+  row_products(dout.from(0, part.dim), 0, words_of_out<T, kSlice>(a, block, block.first_row, part.dim), of_slice);
+  TileC delta[1][1] = {{{of_slice[0], of_slice[1]}}};
+  of_waves.put(delta);
+  barrier();
+  of_waves.get(delta);
+  barrier();  // the sums have been read
   TileC s[1][kKeyTiles], ds[1][kKeyTiles];
   multiply_slices<T, kSlice>(part.dim < p.head_dim, q.from(0, part.dim), k.from(0, part.dim), s);
   multiply_slices<T, kSlice>(part.dim < p.head_dim_v, dout.from(0, part.dim), v.from(0, part.dim), ds);
@@ -53,7 +61,7 @@ DEVICE void add(BackwardArguments& a, const Block& block, int first_key, char* s
     const int row = block.first_row + row_in_wave(m, half, part.lane);
     if (row >= block.q.count) return;
     const rapt_abi_row_statistics own = {unmarked(a, block.batch, block.head, block.q, row, statistics[row].lse),
-                                         statistics[row].delta};
+                                         delta[0][0][half]};
     const TileLogits<kKeyTiles> logits{s[m], half, part.lane}, gradients{ds[m], half, part.lane};
     score_gradients<true, Of::logits>(
         p, block, first_key, true, true, [&] { return query_of(p, block, row); }, own, logits, gradients);

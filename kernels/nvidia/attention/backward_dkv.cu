@@ -61,6 +61,7 @@ DEVICE void step_gradients(Problem& p, const Block& block, const Queries& own, i
   Block of_head = block;
   of_head.head = step.head;
   const bool masked = run != kFirstRun || step.first < own.full_begin || step.first + kQueries > own.full_end;
+  scale_gradients<T>(run, ds);
   const auto compute = [&](bool some_masked) {
     transposed_gradients<kGeneral>(p, of_head, first_key, step.first, some_masked, some_masked && run != kFirstRun,
                                    steps.statistics(buffer, 0), s, ds);
@@ -120,7 +121,7 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* shared, int run) {
   wait_for_copies();
   barrier();  // K and V have been read
   if (run >= kScaledRun) {
-    if (wants_dk) replace_dk(a, dk, p.scale * unscaled<T>(run));
+    if (wants_dk) replace_dk(a, dk, p.scale / gradient_scale<T>(run));
   } else {
     if (wants_dk) store(a.dk, block, k, wave_key, dk, p.scale, p.head_dim);
     if (wants_dv) store(a.dv, block, v, wave_key, dv, 1, p.head_dim_v);

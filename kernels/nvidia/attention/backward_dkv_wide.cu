@@ -80,6 +80,7 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* shared, int run) {
     barrier();  // the sums are there
     steps.prepare(run, step, 0, thread);
     sums.get(s, ds);
+    scale_gradients<T>(run, ds);
     Block of_head = block;
     of_head.head = step.head;
     const bool masked = run != kFirstRun || step.first < rows.full_begin || step.first + kQueries > rows.full_end;
@@ -96,7 +97,7 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* shared, int run) {
   wait_for_copies();
   barrier();  // everything has been read
   if (run >= kScaledRun) {
-    replace_dk(a, block, part, dk, p.scale * unscaled<T>(run));
+    replace_dk(a, block, part, dk, p.scale / gradient_scale<T>(run));
   } else {
     store(a.dk, block, part, dk, p.scale, p.head_dim, shared);
     store(a.dv, block, part, dv, 1, p.head_dim_v, shared);

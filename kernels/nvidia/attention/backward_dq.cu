@@ -6,7 +6,6 @@
 //
 // An Inf or NaN in K reaches the lse of each row that attends the key. In other rows it meets only zeros of dS: if such
 // a row's result is not finite, the workgroup runs again (runs.hpp).
-#include "kernels/common/huge.hpp"
 #include "kernels/common/score_gradients.hpp"
 #include "kernels/nvidia/tile/logits.hpp"
 #include "kernels/nvidia/tile/not_finite.hpp"
@@ -35,23 +34,19 @@ struct Rows {
   float lse[kQueryTiles][2];
 
   DEVICE_MEMBER void load(BackwardArguments& a, const Block& block, int wave_row) {
-    const int lane = thread_id() % kWave, dims = a.problem.head_dim_v;
-    const char* const of_head = first_row_of(a.out, block.batch, block.q, block.head);
-    const bool vectors = aligned(of_head, a.out.seq) && dims % 2 == 0;
+    const int lane = thread_id() % kWave;
     const char* const lse_of_head =
         reinterpret_cast<const char*>(a.lse.data) + block.batch * a.lse.batch + block.head * a.lse.head;
 #pragma unroll
     for (int m = 0; m < kQueryTiles; ++m) {
-      const char* rows[2];
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         const int row = block.first_row + wave_row + row_in_wave(m, half, lane);
-        const bool there = row < block.q.count;
-        rows[half] = there ? of_head + row * a.out.seq : nullptr;
         lse[m][half] = -__builtin_inff();
-        if (there) lse[m][half] = *reinterpret_cast<const float*>(lse_of_head + (block.q.first + row) * a.lse.query);
+        if (row < block.q.count)
+          lse[m][half] = *reinterpret_cast<const float*>(lse_of_head + (block.q.first + row) * a.lse.query);
       }
-      out[m].load(rows, dims, vectors);
+      out[m] = words_of_out<T, kHeadDim>(a, block, block.first_row + wave_row + m * kTile);
     }
   }
 };
@@ -91,6 +86,7 @@ DEVICE void round_gradients(Problem& p, const Block& block, const WaveRows& rows
                             const Statistics& statistics, Tiles& s, Tiles& dp,
                             Rounded<T, kQueryTiles, kKeyTiles>& rounded) {
   const bool masked = run != kFirstRun || first < rows.keys.full_begin || first + kKeys > rows.keys.full_end;
+  scale_gradients<T>(run, dp);
   const int lane = thread_id() % kWave;
   for_rows<kQueryTiles>([&](int m, int half) {
     const TileLogits<kKeyTiles> logits{s[m], half, lane}, gradients{dp[m], half, lane};
@@ -115,7 +111,7 @@ DEVICE bool store(BackwardArguments& a, const Block& block, const StagedQueries&
     again |= not_finite(dq[m], half) && statistics[m][half].lse == statistics[m][half].lse;
     if (run < kScaledRun) stage<T>(q.at(wave_row + row), dq[m], half, lane, p.scale);
     else if (row < rows_left)
-      replace_not_finite<T>(to + row * a.dq.seq, p.head_dim, dq[m], half, lane, p.scale * unscaled<T>(run));
+      replace_not_finite<T>(to + row * a.dq.seq, p.head_dim, dq[m], half, lane, p.scale / gradient_scale<T>(run));
   });
   if (run < kScaledRun) store_rows<kWaveRows>(q, wave_row, to, a.dq.seq, rows_left, p.head_dim);
   return again;
@@ -154,7 +150,7 @@ DEVICE bool backward_dq(BackwardArguments& a, char* shared, int run) {
   Statistics statistics;
   make_statistics(a, block, wave_row, dout, own, statistics);
   if (a.dq.data == nullptr) return false;
-  for_rows<kQueryTiles>([&](int m, int half) { statistics[m][half].lse = lse_in<T>(run, statistics[m][half].lse); });
+  for_rows<kQueryTiles>([&](int m, int half) { statistics[m][half] = statistics_in<T>(run, statistics[m][half]); });
 
   TileC dq[kQueryTiles][kDimTiles] = {};
 #pragma unroll 1

@@ -1,7 +1,6 @@
 // Like backward_dq.cu, for rows that do not fit in one wave's registers: all waves share 16 rows, each with a slice of
 // the head dimension of q, dO and dq. The products of the slices are summed through shared memory, and each wave
 // computes the same gradients of the logits.
-#include "kernels/common/huge.hpp"
 #include "kernels/common/score_gradients.hpp"
 #include "kernels/nvidia/tile/logits.hpp"
 #include "kernels/nvidia/tile/not_finite.hpp"
@@ -31,23 +30,17 @@ using Tiles = TileC[1][kKeyTiles];
 // Makes the statistics of the lane's rows. `dout` is staged.
 DEVICE void make_statistics(BackwardArguments& a, const Block& block, const Part& part, const StagedQueries& dout,
                             const Sums& sums, Statistics& statistics) {
-  const int dims = part.dims(a.problem.head_dim_v);
-  const char* const of_head = part.at<T>(first_row_of(a.out, block.batch, block.q, block.head));
   const char* const lse_of_head =
       reinterpret_cast<const char*>(a.lse.data) + block.batch * a.lse.batch + block.head * a.lse.head;
-  const char* rows[2];
   float lse[2];
   for_rows<1>([&](int m, int half) {
     const int row = block.first_row + row_in_wave(m, half, part.lane);
-    const bool there = row < block.q.count;
-    rows[half] = there ? of_head + row * a.out.seq : nullptr;
     lse[half] = -__builtin_inff();
-    if (there) lse[half] = *reinterpret_cast<const float*>(lse_of_head + (block.q.first + row) * a.lse.query);
+    if (row < block.q.count)
+      lse[half] = *reinterpret_cast<const float*>(lse_of_head + (block.q.first + row) * a.lse.query);
   });
-  RowWords<T, kSlice> out;
-  out.load(rows, dims, aligned(of_head, a.out.seq) && dims % 2 == 0);
   float delta[2];
-  row_products(dout.from(0, part.dim), 0, out, delta);
+  row_products(dout.from(0, part.dim), 0, words_of_out<T, kSlice>(a, block, block.first_row, part.dim), delta);
   TileC products[1][1] = {{{delta[0], delta[1]}}};
   sums.put(products);
   barrier();
@@ -67,6 +60,7 @@ DEVICE void round_gradients(Problem& p, const Block& block, const WaveRows& rows
                             int run, const Statistics& statistics, Tiles& s, Tiles& dp,
                             Rounded<T, 1, kKeyTiles>& rounded) {
   const bool masked = run != kFirstRun || first < rows.keys.full_begin || first + kKeys > rows.keys.full_end;
+  scale_gradients<T>(run, dp);
   for_rows<1>([&](int m, int half) {
     const TileLogits<kKeyTiles> logits{s[m], half, part.lane}, gradients{dp[m], half, part.lane};
     score_gradients<kGeneral>(
@@ -90,7 +84,7 @@ DEVICE bool store(BackwardArguments& a, const Block& block, const Part& part, ch
     again |= not_finite(dq[m], half) && statistics[m][half].lse == statistics[m][half].lse;
     if (run < kScaledRun) stage<T>(gathered.at(row), dq[m], half, part.lane, p.scale);
     else if (row < rows_left)
-      replace_not_finite<T>(to + row * a.dq.seq, dims, dq[m], half, part.lane, p.scale * unscaled<T>(run));
+      replace_not_finite<T>(to + row * a.dq.seq, dims, dq[m], half, part.lane, p.scale / gradient_scale<T>(run));
   });
   if (run < kScaledRun) store_rows<kTile>(gathered, 0, to, a.dq.seq, rows_left, dims);
   return again;
@@ -127,7 +121,7 @@ DEVICE bool backward_dq(BackwardArguments& a, char* shared, int run) {
   Statistics statistics;
   make_statistics(a, block, part, dout, sums, statistics);
   if (a.dq.data == nullptr) return false;
-  for_rows<1>([&](int m, int half) { statistics[m][half].lse = lse_in<T>(run, statistics[m][half].lse); });
+  for_rows<1>([&](int m, int half) { statistics[m][half] = statistics_in<T>(run, statistics[m][half]); });
 
   TileC dq[1][kDimTiles] = {};
 #pragma unroll 1

@@ -1,7 +1,7 @@
 // Later passes over the keys, as kernels/common/not_finite.hpp describes them.
 #pragma once
 
-#include "kernels/common/runs.hpp"
+#include "kernels/common/huge.hpp"
 #include "kernels/nvidia/isa/arguments.hpp"
 #include "kernels/nvidia/tile/staged_rows.hpp"
 
@@ -22,6 +22,28 @@ DEVICE bool run_until_finite(BackwardArguments& arguments, char* shared) {
 #pragma unroll 1
   while (run < kRuns<T> && Run(arguments, shared, run)) ++run;
   return run > kFirstRun;
+}
+
+// A scaled run (runs.hpp) scales dP and delta: then no weight becomes 0, as it would if P were scaled, and a huge lse
+// stays as it is.
+template <class T>
+DEVICE float gradient_scale(int run) {
+  if (!is_scaled<T>(run)) return 1;
+  return run == kScaledRun ? 0x1p-8f : run == kScaledRun + 1 ? 0x1p-16f : 0x1p-32f;
+}
+template <class T, int Rows, int Columns>
+DEVICE void scale_gradients(int run, TileC (&dp)[Rows][Columns]) {
+  if (!is_scaled<T>(run)) return;
+#pragma unroll
+  for (int m = 0; m < Rows; ++m)
+#pragma unroll
+    for (int n = 0; n < Columns; ++n)
+#pragma unroll
+      for (int i = 0; i < 4; ++i) dp[m][n][i] *= gradient_scale<T>(run);
+}
+template <class T>
+DEVICE rapt_abi_row_statistics statistics_in(int run, const rapt_abi_row_statistics& own) {
+  return {run == kFirstRun ? marked(own.lse) : own.lse, own.delta * gradient_scale<T>(run)};
 }
 
 // Replaces elements of V, which these threads (a workgroup, or one wave) have just staged.

@@ -1,7 +1,6 @@
 // Steps of queries, for kernels whose workgroups have keys. Tiles are transposed: keys by queries.
 #pragma once
 
-#include "kernels/common/huge.hpp"
 #include "kernels/common/score_gradients.hpp"
 #include "kernels/nvidia/tile/logits.hpp"
 #include "kernels/nvidia/tile/not_finite.hpp"
@@ -82,8 +81,9 @@ struct QuerySteps {
   DEVICE_MEMBER void prepare(int run, const Step& step, int buffer, int thread) const {
     if (run == kFirstRun) return;
     if (thread < Queries) {
-      float& lse = reinterpret_cast<rapt_abi_row_statistics*>(statistics(buffer, thread))->lse;
-      lse = (lse == -__builtin_inff() ? __builtin_inff() : lse) + added_to_lse<T>(run);
+      auto& own = *reinterpret_cast<rapt_abi_row_statistics*>(statistics(buffer, thread));
+      if (own.lse == -__builtin_inff()) own.lse = __builtin_inff();
+      own.delta *= gradient_scale<T>(run);
     }
     remove_not_finite<2 * Queries, Threads>(q(step, buffer, thread).from(0, 0));  // dO is behind Q
   }

@@ -52,7 +52,7 @@ DEVICE void store_elements(char* row, int dims, const TileC (&o)[Tiles], int hal
     }
 }
 
-// Stores the elements in whose place Inf or NaN has been stored.
+// Stores the elements in whose place Inf or NaN has been stored. NaN never takes the place of an earlier run's Inf.
 template <class T, int Tiles>
 DEVICE void replace_not_finite(char* row, int dims, const TileC (&o)[Tiles], int half, int lane, float factor) {
 #pragma unroll
@@ -62,7 +62,8 @@ DEVICE void replace_not_finite(char* row, int dims, const TileC (&o)[Tiles], int
       const int dim = d * 8 + 2 * (lane % 4) + i;
       if (dim >= dims) continue;
       auto& x = reinterpret_cast<typename T::element*>(row)[dim];
-      if (!is_finite(T::to_float(x))) x = T::round(o[d][2 * half + i] * factor);
+      const float next = o[d][2 * half + i];
+      if (next == next && !is_finite(T::to_float(x))) x = T::round(next * factor);
     }
 }
 

@@ -3,6 +3,8 @@
 // no gradient.
 #pragma once
 
+#include "kernels/nvidia/isa/arguments.hpp"
+#include "kernels/nvidia/tile/products.hpp"
 #include "kernels/nvidia/tile/staged_rows.hpp"
 
 namespace rapt::nvidia {
@@ -36,6 +38,23 @@ struct RowWords {
           x[dim / kStep<T>][half][i] = load_word<T>(rows[half], dim + i * kStep<T> / 2, dims, vectors);
   }
 };
+
+// Elements of the lane's rows of out from `dim` on; its first row of 16 is `row` of the block's sequence.
+template <class T, int Dims>
+DEVICE RowWords<T, Dims> words_of_out(BackwardArguments& a, const Block& block, int row, int dim = 0) {
+  const char* const of_head =
+      first_row_of(a.out, block.batch, block.q, block.head) + dim * static_cast<int>(sizeof(typename T::element));
+  const int lane = thread_id() % kWave, dims = a.problem.head_dim_v - dim;
+  const char* rows[2];
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int own = row + row_in_wave(0, half, lane);
+    rows[half] = own < block.q.count ? of_head + own * a.out.seq : nullptr;
+  }
+  RowWords<T, Dims> words;
+  words.load(rows, dims, aligned(of_head, a.out.seq) && dims % 2 == 0);
+  return words;
+}
 
 // The products of rows of `dout`, which is staged, from `row` on, with the rows of out. Each lane receives the products
 // of its two rows.
