@@ -274,7 +274,7 @@ Case for_hopper(const Case& c, const Variant& v) {
     if ((v.backward && !v.sums && word.starts_with("varlen=")) || not_of_scores(word, !v.backward || takes_dropout(v)))
       continue;
     if (v.backward && word == "sink" && !takes_sink(v)) continue;
-    if (v.backward && word == "sq0") word = "sq1";
+    if (word == "sq0") word = "sq1";
     if (word == "sk0") word = "sk1";
     if (name == "d" || name == "dv") {
       const std::string eights = std::to_string((std::stoi(word.substr(name.size())) + 7) / 8 * 8);
