@@ -19,6 +19,12 @@ DEVICE bool huge(float reference) { return __builtin_fabsf(reference) > kHuge &&
 inline constexpr float kHugeLse = -__builtin_inff();
 DEVICE float marked(float lse) { return __builtin_fabsf(lse) > kHuge && lse < __builtin_inff() ? kHugeLse : lse; }
 
+// What the first run and later ones take for the lse of a row. NVIDIA's kernels scale dP instead (not_finite.hpp there).
+template <class T>
+DEVICE float lse_in(int run, float lse) {
+  return run == kFirstRun ? marked(lse) : lse + added_to_lse<T>(run);
+}
+
 // Where the lse of a row of a sequence is; it is -Inf if the row attends nothing.
 DEVICE const float* lse_at(BackwardArguments& a, int batch, int head, const Span& q, int row) {
   const char* const of_head = reinterpret_cast<const char*>(a.lse.data) + batch * a.lse.batch + head * a.lse.head;
