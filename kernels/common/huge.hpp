@@ -19,7 +19,8 @@ DEVICE bool huge(float reference) { return __builtin_fabsf(reference) > kHuge &&
 inline constexpr float kHugeLse = -__builtin_inff();
 DEVICE float marked(float lse) { return __builtin_fabsf(lse) > kHuge && lse < __builtin_inff() ? kHugeLse : lse; }
 
-// What the first run and later ones take for the lse of a row. NVIDIA's kernels scale dP instead (not_finite.hpp there).
+// What the first run and later ones take for the lse of a row. NVIDIA's kernels scale dP instead (not_finite.hpp
+// there).
 template <class T>
 DEVICE float lse_in(int run, float lse) {
   return run == kFirstRun ? marked(lse) : lse + added_to_lse<T>(run);

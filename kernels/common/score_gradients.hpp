@@ -20,16 +20,21 @@ struct Dropped {
   DEVICE_MEMBER void set(int i, float) const { bits |= 1u << i; }
 };
 
-// Limits final logits so that P is at most 1. Where dP - delta is infinite, P is at least 2^-126 if float64 has more
-// than 0: the gradient is then infinite too. It would be NaN if P were 0 because float32 has no less, or because it is
-// scaled (runs.hpp).
+// Limits final logits so that P is at most 1; NaN stays. Where dP - delta is infinite, NVIDIA's kernels have P of at
+// least 2^-126 if float64 has more than 0: the gradient is then infinite too. It would be NaN if P were 0 because
+// float32 has no less, or because it is scaled (runs.hpp). On gfx908 a kernel has no register left for it.
 template <class Logits>
 DEVICE void limit(const Logits& s, const Logits& dp, const rapt_abi_row_statistics& row) {
-  constexpr float kLeast = -87, kLeastOfFloat64 = -745;
 #pragma unroll
   for (int i = 0; i < Logits::count; ++i) {
-    const float x = s.get(i), least = is_infinite(dp.get(i) - row.delta) ? row.lse + kLeast : x;
+    const float x = s.get(i);
+#ifdef __CUDACC__
+    constexpr float kLeast = -87, kLeastOfFloat64 = -745;
+    const float least = is_infinite(dp.get(i) - row.delta) ? row.lse + kLeast : x;
     s.set(i, x > row.lse ? row.lse : x < least && x > row.lse + kLeastOfFloat64 ? least : x);
+#else
+    s.set(i, x > row.lse ? row.lse : x);
+#endif
   }
 }
 
