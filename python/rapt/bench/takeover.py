@@ -56,6 +56,9 @@ def _calls() -> list[Call]:
         calls.append(Call("short", 64, 16, 16, 128, 128, head_dim))
         calls.append(Call("decode", 8, 32, 8, 1, 16384, head_dim))
         calls.append(Call("cross", 8, 16, 16, 1024, 77, head_dim))
+    for seqlen, head_dim in ((4096, 40), (1024, 80), (256, 160), (64, 160)):  # those of `bench models unet`
+        calls.append(Call("U-Net", 2, 8, 8, seqlen, seqlen, head_dim, torch.float16))
+        calls.append(Call("U-Net cross", 2, 8, 8, seqlen, 77, head_dim, torch.float16))
     calls.append(Call("wide", 2, 8, 8, 2048, 2048, 512, causal=True))
     for causal in (False, True):
         calls.append(Call("fp32", 2, 16, 16, 2048, 2048, 64, torch.float32, causal))
