@@ -357,7 +357,7 @@ TEST_P(EveryVariant, MeetsTheRule) {
               Kind::poison_seen, layout_for(v)});
     ++problems;
     if (v.dtype == "fp16") check_large_gradients(v), ++problems;
-    if (amd && v.dtype == "fp16") check_large_sums(v), ++problems;
+    if (amd && !v.triton && v.dtype == "fp16") check_large_sums(v), ++problems;
   }
   if (v.sums)
     for (const Case& c : ordered_cases(v.dtype, v.tile)) check(v, c), check_repeated(v, c), ++problems;
