@@ -25,7 +25,7 @@ foreach(fact IN LISTS facts)
   endif()
 endforeach()
 
-# rapt_code_<name>: the architecture whose code objects a GPU runs, for siblings and for the architectures themselves.
+# rapt_code_<name>: the architecture whose code objects a sibling runs.
 set(siblings ${PROJECT_SOURCE_DIR}/kernels/siblings.hpp)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${siblings})
 file(STRINGS ${siblings} rows REGEX "\\.name = \"[^\"]+\", \\.code = ")
@@ -34,15 +34,12 @@ foreach(row IN LISTS rows)
   list(GET names 0 name)
   list(GET names 1 rapt_code_${name})
 endforeach()
-foreach(name IN LISTS rapt_architectures)
-  set(rapt_code_${name} ${name})
-endforeach()
 
 # rapt_use_code_of(LIST): replaces each sibling in the list by the architecture whose code objects it runs.
 function(rapt_use_code_of list)
   set(rapt_codes "")
   foreach(name IN LISTS ${list})
-    if(rapt_code_${name} AND NOT rapt_code_${name} STREQUAL name)
+    if(rapt_code_${name})
       message(STATUS "${name} runs the kernels of ${rapt_code_${name}}")
       set(name ${rapt_code_${name}})
     endif()

@@ -1,5 +1,6 @@
 # rapt_gpus_at_hand(VARIABLE): the architectures of this machine's GPUs, as in kernels/architectures.hpp, asked without
-# their run-time libraries. A sibling is there as the architecture whose kernels it runs. VARIABLE_OTHERS names GPUs that Rapt has no kernels for.
+# their run-time libraries. In place of a sibling it has the architecture whose kernels the sibling runs.
+# VARIABLE_OTHERS names GPUs that Rapt has no kernels for.
 
 if(NOT RAPT_KFD_NODES)
   set(RAPT_KFD_NODES /sys/class/kfd/kfd/topology/nodes) # where Linux describes AMD's GPUs

@@ -1,11 +1,12 @@
-// GPUs that run another architecture's code objects. Their instructions are the same, and the compiler schedules them
-// alike. They differ in units, clocks and memory, and some have fewer registers. An ELF header names one processor, so
-// an archive's code object is renamed before it is loaded (rename_code.hpp).
+// GPUs that run another architecture's code objects, because they have the same instructions. They differ in units,
+// clocks and memory, and some have fewer registers. An ELF header names one processor, so an archive's code object is
+// renamed before it is loaded (rename_code.hpp).
 //
 // Sources: LLVM's AMDGPUUsage has the ELF machine numbers, and its AMDGPU.td the features: gfx1102, gfx1103, gfx1150,
 // gfx1152 and gfx1153 lack "1_5xVGPRs", so that a SIMD has 1024 VGPRs in granules of 16. AMD's product pages have
-// units, clocks, memory and Infinity Caches; libdrm's amdgpu.ids the PCI numbers. Memory of APUs: LPDDR5X as the
-// product page allows at most, half of it the GPU's. An APU without an Infinity Cache has its L2 nearest to memory.
+// units, clocks, memory and Infinity Caches; libdrm's amdgpu.ids the PCI numbers. An APU has the fastest LPDDR5X that
+// its product page names; that 16 GiB of it are the GPU's is assumed. Without an Infinity Cache, L2 is the cache
+// nearest to memory.
 #pragma once
 
 #include <array>

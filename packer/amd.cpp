@@ -5,10 +5,10 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "kernels/siblings.hpp"
 #include "packer/compiled.hpp"
 #include "packer/elf.hpp"
 #include "packer/occupancy.hpp"
-#include "kernels/siblings.hpp"
 
 namespace rapt::archive {
 

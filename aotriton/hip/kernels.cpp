@@ -38,6 +38,7 @@ const Image kImages[] = {
 struct Kernels {
   void *convert_lse = nullptr, *copy_rows = nullptr, *sum_lengths = nullptr, *write_numbers = nullptr,
        *encode_dropout = nullptr;
+  std::vector<char> renamed;  // a sibling's code object, kept because HIP may read it after it is loaded
   std::atomic<bool> loaded = false;
   std::mutex loading;
 };
@@ -50,13 +51,16 @@ Kernels& kernels_of(const Device& device) {
 aotriton::Error load(const Device& device, Kernels& to) {
   for (const Image& image : kImages) {
     if (code_of(device.arch) != image.arch) continue;
-    std::vector<char> code(image.code.begin(), image.code.end());
-    if (const Sibling* const sibling = find_sibling(device.arch))
-      rename_code(std::as_writable_bytes(std::span(code)), *sibling);
+    const char* code = image.code.data();
+    if (const Sibling* const sibling = find_sibling(device.arch)) {
+      to.renamed.assign(image.code.begin(), image.code.end());
+      if (!rename_code(std::as_writable_bytes(std::span(to.renamed)), *sibling)) break;
+      code = to.renamed.data();
+    }
     const CurrentDevice current(device);
     void* module = nullptr;
     const Hip& h = *hip();
-    HipResult result = h.hipModuleLoadData(&module, code.data());
+    HipResult result = h.hipModuleLoadData(&module, code);
     for (const auto& [function, name] : {std::pair{&to.convert_lse, "convert_lse"},
                                          {&to.copy_rows, "copy_rows"},
                                          {&to.sum_lengths, "sum_lengths"},

@@ -43,7 +43,7 @@ rapt_device_info describe_gpu(rapt_device device) {
   rapt_device_info info = no_details();
   info.name = d.name.c_str();
   info.arch = d.arch.c_str();
-  info.archive = code_of(d.arch).data();  // the whole of a C string
+  info.archive = code_of(d.arch).data();  // a literal, or d.arch itself: both end with a 0
   info.target = d.target.c_str();
   info.runtime = d.driver->runtime().c_str();
   info.library = d.driver->library().c_str();
