@@ -18,6 +18,11 @@ def tiny(monkeypatch):
     monkeypatch.setattr(models, "MODELS", {"tiny": make})
 
 
+@pytest.fixture(autouse=True)
+def no_warm_up(monkeypatch):
+    monkeypatch.setattr(models, "_WARM_UP_S", 0)
+
+
 def test_both_states_are_measured_and_compared(tiny, tmp_path, capsys):
     file = tmp_path / "models.json"
     assert main(["models", "--device", "cpu", "--steps", "2", "--size", "256", "--json", str(file)]) == 0
@@ -26,6 +31,7 @@ def test_both_states_are_measured_and_compared(tiny, tmp_path, capsys):
     (found,) = [json.loads(line) for line in file.read_text().splitlines()]
     assert found["taken"] == {"forward": 1} and found["left"] == {} and 0 <= found["difference"] < 1e-5
     assert set(found["ms"]) == {"stock", "enabled"} and min(found["ms"].values()) > 0
+    assert [len(of) for of in found["turns"].values()] == [1, 1] and "turns of 4 steps" in out
 
 
 def test_results_that_differ_are_an_error(monkeypatch, capsys):

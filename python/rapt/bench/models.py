@@ -1,6 +1,7 @@
 """python -m rapt.bench models: steps of whole models on random weights, by stock torch and with rapt.torch.enable()."""
 
 import argparse
+import itertools
 import statistics
 import time
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from rapt.bench.measure import card, peak_bytes
 
 STATES = ("stock", "enabled")
 _STEPS_OF_A_TURN = 4
+_WARM_UP_S = 2.0  # a process's first steps take up to 1.5 times as long
 
 
 class Model(NamedTuple):
@@ -30,6 +32,8 @@ class Steps(NamedTuple):
     what: str
     ms: dict[str, float]
     """of each state: the median of the steps"""
+    turns: dict[str, list[float]]
+    """of each state: the median of each turn, whose spread is the host's noise"""
     peak_bytes: dict[str, int | None]
     """that a step adds at its peak"""
     difference: float
@@ -126,7 +130,10 @@ def measure(name: str, device: str, size: int, steps: int) -> Steps:
     """
     torch.manual_seed(1)
     model = MODELS[name](device, size)
-    ms, peaks, results = {state: [] for state in STATES}, {}, {}
+    ready = time.perf_counter() + _WARM_UP_S
+    while time.perf_counter() < ready:
+        _timed(model.step, device)
+    turns, peaks, results = {state: [] for state in STATES}, {}, {}
     cards = {"before": card(device)}
     for count in range(-(-steps // _STEPS_OF_A_TURN)):
         for state in STATES if count % 2 else reversed(STATES):
@@ -137,16 +144,18 @@ def measure(name: str, device: str, size: int, steps: int) -> Steps:
                 if state == "enabled":
                     report = rapt.torch.report()  # of one step
                 model.step()
+                turns[state].append([])
                 for _ in range(_STEPS_OF_A_TURN):
                     took, result = _timed(model.step, device)
-                    ms[state].append(took)
+                    turns[state][-1].append(took)
                 results[state] = result.detach().float().clone()
             finally:
                 rapt.torch.disable()
     cards["after"] = card(device)
     difference = ((results["enabled"] - results["stock"]).norm() / results["stock"].norm()).item()
-    median = {state: statistics.median(times) for state, times in ms.items()}
-    return Steps(name, model.what, median, peaks, difference, report.taken, report.refused, cards)
+    ms = {state: statistics.median(itertools.chain(*of)) for state, of in turns.items()}
+    medians = {state: [statistics.median(times) for times in of] for state, of in turns.items()}
+    return Steps(name, model.what, ms, medians, peaks, difference, report.taken, report.refused, cards)
 
 
 def _timed(step, device):
@@ -201,5 +210,7 @@ def _lines(steps):
         f"  a step: {stock:.2f} ms by stock torch, {enabled:.2f} ms with Rapt, {stock / enabled:.3f} times as fast; "
         f"MiB {memory}; results differ by {steps.difference:.1e}"
     )
+    spread = (f"{min(of):.2f} to {max(of):.2f}" for of in (steps.turns[state] for state in STATES))
+    yield f"  turns of {_STEPS_OF_A_TURN} steps: {' ms, '.join(spread)} ms"
     yield f"  calls that Rapt took: {', '.join(f'{n} {x}' for x, n in steps.taken.items()) or 'none'}"
     yield from (f"  left to torch: {count} {reason}" for reason, count in steps.left.items())
