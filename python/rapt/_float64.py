@@ -130,7 +130,9 @@ def head_float64(q, k, v, dout, *, scale, causal=False, softcap=0.0, window=None
     every = logits if sink is None else np.concatenate([logits, np.full((rows, 1), sink)], axis=1)
     top = every.max(axis=1, initial=-np.inf, keepdims=True)
     top = np.where(np.isneginf(top), 0, top)
-    e = np.exp(every - top)
+    e = np.where(np.isneginf(every), 0, np.exp(every - top))  # a sink of NaN does not reach excluded keys
+    if sink == np.inf:
+        e[:, -1] = 1  # and no other key has weight
     total = e.sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore"):
         lse = (top + np.log(total))[:, 0]
@@ -139,7 +141,7 @@ def head_float64(q, k, v, dout, *, scale, causal=False, softcap=0.0, window=None
     largest = np.where(counts, np.abs(every), 0).max(axis=1, initial=0)
     weightless = finite[:, :columns] & np.isfinite(products) & ~counts[:, :columns]
     largest = np.maximum(largest, np.where(weightless, np.abs(products), 0).max(axis=1, initial=0))
-    p_every = e / np.where(total == 0, 1, total)
+    p_every = np.where(e == 0, 0, e / np.where(total == 0, 1, total))
     p = p_every[:, :columns]
     with np.errstate(invalid="ignore"):
         result = {"out": _weighted(p * keep, v, p != 0), "lse": lse}

@@ -32,11 +32,11 @@ struct BackwardPieces {
 };
 
 // Fills piece.p with the probabilities after dropout and piece.ds with the gradient of the final logits, both 0 where
-// a key is excluded. Returns false if the row attends to nothing.
+// a key is excluded. Returns false if the row attends to nothing, or if a sink of +Inf leaves its keys no weight.
 template <class T, class Acc>
 bool row_gradients(const BackwardCall& call, const Row& row, const BackwardPieces<Acc>& piece) {
   const Acc lse = *row.lse<Acc>(call.lse);
-  if (lse == kMinusInfinity<Acc> || row.keys() == 0) return false;
+  if (std::isinf(lse) || row.keys() == 0) return false;
   load_row(row.at_query<T>(call.q), call.head_dim, piece.q);
   load_row(row.at_query<T>(call.dout), call.head_dim_v, piece.dout);
   const Acc delta = dot(piece.dout, row.at_query<T>(call.out), call.head_dim_v);
@@ -132,7 +132,8 @@ void sink_head(const BackwardCall& call, int64_t head, const BackwardPieces<Acc>
       const Row row(call, s, head, i);
       load_row(row.at_query<T>(call.dout), call.head_dim_v, piece.dout);
       const Acc delta = dot(piece.dout, row.at_query<T>(call.out), call.head_dim_v);
-      of_sequence += std::exp(sink - *row.lse<Acc>(call.lse)) * delta;
+      const Acc lse = *row.lse<Acc>(call.lse);
+      of_sequence += (sink == lse ? 1 : std::exp(sink - lse)) * delta;  // both may be infinite
     }
     total += of_sequence;
   }

@@ -19,14 +19,15 @@ struct ForwardPieces {
         out(scratch.take<Acc>(call.head_dim_v)) {}
 };
 
-// Turns logits into exp(logit - largest) in place and returns {largest, sum}; the sink is one more logit.
+// Turns logits into exp(logit - largest) in place and returns {largest, sum}; the sink is one more logit. Excluded keys
+// become 0 even beside a sink of NaN.
 template <class Acc>
 std::pair<Acc, Acc> exponentials(Acc* values, int64_t n, Acc sink) {
   Acc largest = sink;
   for (int64_t j = 0; j < n; ++j) largest = std::max(largest, values[j]);
   if (largest == kMinusInfinity<Acc>) largest = 0;  // nothing to attend: every term becomes 0 (or stays NaN)
-  for (int64_t j = 0; j < n; ++j) values[j] = std::exp(values[j] - largest);
-  return {largest, sum(values, n) + std::exp(sink - largest)};
+  for (int64_t j = 0; j < n; ++j) values[j] = values[j] == kMinusInfinity<Acc> ? Acc(0) : std::exp(values[j] - largest);
+  return {largest, sum(values, n) + (sink == largest ? 1 : std::exp(sink - largest))};  // it may be infinite
 }
 
 template <class T, class Acc>

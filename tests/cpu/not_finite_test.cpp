@@ -1,5 +1,5 @@
-// Inf and NaN anywhere in q, k, v and dout reach exactly the results that they reach in float64: through softmax,
-// through logits of -Inf, past masks, in rows without keys.
+// Inf and NaN anywhere in q, k, v, dout and sinks reach exactly the results that they reach in float64: through
+// softmax, through logits of -Inf, past masks, in rows without keys.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -42,7 +42,8 @@ TEST_P(NotFinite, IsWhereFloat64HasIt) {
     const Problem problem(random_problem(random, GetParam()));
     Inputs inputs = make_inputs(problem, Kind::normal, Layout::compact, random());
     for (Tensor* t : {&inputs.q, &inputs.k, &inputs.v, &inputs.dout}) spoil(random, *t);
-    if (problem.c.has_sink && random() % 4 == 0) inputs.sink.set(0, -INFINITY);
+    const double sinks[] = {-INFINITY, INFINITY, std::nan("")};
+    if (problem.c.has_sink && random() % 2 == 0) inputs.sink.set(0, sinks[random() % 3]);
     const Oracle oracle(inputs);
     for (const std::string& backend : backends(problem)) {
       if (backend == "math") continue;
@@ -51,6 +52,38 @@ TEST_P(NotFinite, IsWhereFloat64HasIt) {
         EXPECT_EQ(m.misplaced, 0) << backend << ", " << problem.text << ", " << m.text();
     }
   }
+}
+
+// Blocks of queries, decode, and decode in splits. Half of the rows of the first problem have no key, by the window.
+const char* const kSinks[] = {"b1 hq2 hk1 sq40 sk20 d16 fp32 window=30,0 sink",
+                              "b1 hq2 hk1 sq9 sk20 d16 bf16 mask=b1h1 sink", "b1 hq2 hk1 sq1 sk5000 d16 fp16 sink"};
+
+// True if this row attends a key; odd queries have none where there is a mask.
+bool has_keys(const Inputs& in, int64_t query) {
+  if (in.mask) return query % 2 == 0;
+  return !in.problem.c.has_window || query >= in.problem.c.seqlen_q - in.problem.c.seqlen_k;
+}
+
+TEST(Sink, OfInfLeavesKeysNoWeightAndOfNaNMakesThemNaN) {
+  for (const char* text : kSinks)
+    for (const double sink : {double{INFINITY}, std::nan("")}) {
+      Inputs inputs = make_inputs(Problem(text));
+      inputs.sink.fill([&](int64_t) { return sink; });
+      if (inputs.mask) inputs.mask.fill([&](int64_t i) { return i / inputs.problem.c.seqlen_k % 2 == 0; });
+      for (const std::string& backend : backends(inputs.problem)) {
+        const Results results = run(inputs, {.backend = backend, .backward = false});
+        const int64_t row = 2 * 16;  // heads times head_dim
+        for (int64_t i = 0; i < results.out.count(); ++i) {
+          const bool is_nan = std::isnan(sink) && has_keys(inputs, i / row);
+          const double out = results.out.at(i);
+          EXPECT_TRUE(is_nan ? std::isnan(out) : out == 0) << backend << ", " << text << ", " << sink << ", " << i;
+        }
+        for (int64_t i = 0; i < results.lse.count(); ++i) {
+          const double lse = results.lse.at(i);
+          EXPECT_TRUE(std::isnan(sink) ? std::isnan(lse) : lse == sink) << backend << ", " << text << ", " << i;
+        }
+      }
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, NotFinite, testing::Values("fp32", "bf16", "fp16"),

@@ -143,9 +143,7 @@ class Backward {
       const bool sinks = call_.dsink && range == 0;
       const QueryOperands operands = cut_.shares ? shared_operands(s, q) : scratch.queries;
       add_block(tile, dq, keys, s, q, operands, sinks);
-      if (sinks)
-        memory_.dsink[b * call_.heads_q + q.head] +=
-            tile.sink_sum(read_float(call_.sink.data, call_.sink.dtype, q.head * call_.sink.head));
+      if (sinks) memory_.dsink[b * call_.heads_q + q.head] += tile.sink_sum(sink_of(call_, q.head));
     }
     if (piece.end < kLateWhole) return;
     write_key_rows(call_.dk, s, head_k, keys.dk, first, last, call_.head_dim, static_cast<float>(call_.scale));

@@ -68,8 +68,10 @@ class BackwardTile {
   // not even where delta is NaN.
   double sink_sum(float sink) const {
     double total = 0;
-    for (int64_t at = 0; at < w_.lanes->count && sink != -INFINITY; ++at)
-      total += static_cast<double>(std::exp(sink - o_->lse[at])) * static_cast<double>(o_->delta[at]);
+    for (int64_t at = 0; at < w_.lanes->count && sink != -INFINITY; ++at) {
+      const float weight = sink == o_->lse[at] ? 1.f : std::exp(sink - o_->lse[at]);  // both may be infinite
+      total += static_cast<double>(weight) * static_cast<double>(o_->delta[at]);
+    }
     return total;
   }
 

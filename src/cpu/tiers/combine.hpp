@@ -9,10 +9,10 @@
 
 namespace rapt::cpu::RAPT_TIER {
 
-// Row r of every part: part i is at parts.o + i * part_rows * dim, parts.m + i * part_rows.
+// Row r of every part, of query head `head`: part i is at parts.o + i * part_rows * dim, parts.m + i * part_rows.
 template <class T>
 inline void combine_row(const Call& call, const PartialRows& parts, int64_t count, int64_t part_rows, int64_t r,
-                        int64_t dim, T* out, float* lse) {
+                        int64_t head, int64_t dim, T* out, float* lse) {
   const bool natural = has_natural_logits(call);
   float m = -INFINITY, l = 0;
   for (int64_t i = 0; i < count; ++i) {
@@ -27,6 +27,7 @@ inline void combine_row(const Call& call, const PartialRows& parts, int64_t coun
     const float* o = parts.o + (i * part_rows + r) * dim;
     for (int64_t x = 0; x < dim; ++x) total[x] = i == 0 ? weight * o[x] : total[x] + weight * o[x];
   }
+  if (call.sink && join_last(sink_of(call, head), m, l)) std::fill_n(total, dim, 0.f);
   const float factor = l == 0 ? 0.f : 1 / l;
   int64_t x = 0;
   for (; x < dim; x += kLanes) store_elements(out, x, dim, load_words<false>(total, x, dim) * splat(factor));

@@ -35,8 +35,7 @@ class Decode {
   void begin(bool with_sink) {
     for (int64_t r = 0; r < groups_ * R; ++r) {  // rows that pad a group are zero
       alignas(64) float q[kMaxHeadDim] = {};
-      const float sink =
-          with_sink && r < n_ ? read_float(call_.sink.data, call_.sink.dtype, head(r) * call_.sink.head) : -INFINITY;
+      const float sink = with_sink && r < n_ ? early_sink(sink_of(call_, head(r))) : -INFINITY;
       if (r < n_)
         copy_row<kDot>(reinterpret_cast<const T*>(call_.q.data) + query_offset(call_.q, s_, query(r), head(r)),
                        call_.head_dim, q);
@@ -243,8 +242,7 @@ class Decode {
     alignas(64) float o[kMaxHeadDim];
     const float scale = dropout_scale(call_);  // as in ForwardTile, not in P
     for (int64_t x = 0; x < dim; ++x) o[x] = scale * w_.o[r * o_row_ + place(x)];
-    const float m = w_.m[at(r, 0)];
-    float l = 0;
+    float m = w_.m[at(r, 0)], l = 0;
     for (int64_t i = 0; i < W; ++i) l += w_.l[at(r, i)];
     if (partial) {
       std::memcpy(partial->o + r * dim, o, static_cast<size_t>(dim) * sizeof(float));
@@ -252,6 +250,7 @@ class Decode {
       partial->l[r] = l;
       return;
     }
+    if (call_.sink && join_last(sink_of(call_, head(r)), m, l)) std::fill_n(o, dim, 0.f);
     const float factor = l == 0 ? 0.f : 1 / l;
     T* out = reinterpret_cast<T*>(call_.out.data) + query_offset(call_.out, s_, query(r), head(r));
     for (int64_t x = 0; x < dim; x += kLanes) store_elements(out, x, dim, load(o + x) * splat(factor));

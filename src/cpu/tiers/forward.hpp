@@ -179,7 +179,7 @@ class Forward {
       const int64_t group = call_.group();
       const int64_t r = cut_.decode ? of_head / group * kDecodeRows + i * group + of_head % group : n;
       float* lse = call_.lse ? reinterpret_cast<float*>(call_.lse.data) + lse_offset(call_.lse, s, i, head) : nullptr;
-      combine_row(call_, parts, cut_.splits, cut_.block, r, call_.head_dim_v,
+      combine_row(call_, parts, cut_.splits, cut_.block, r, head, call_.head_dim_v,
                   reinterpret_cast<T*>(call_.out.data) + query_offset(call_.out, s, i, head), lse);
     }
   }

@@ -117,8 +117,7 @@ class ForwardTile {
   }
   void begin_group(int64_t g, bool with_sink) {
     for (int64_t at = g * kGroupLanes; at < (g + 1) * kGroupLanes; ++at) {
-      const float sink =
-          with_sink ? read_float(call_.sink.data, call_.sink.dtype, w_.lanes->head[at] * call_.sink.head) : -INFINITY;
+      const float sink = with_sink ? early_sink(sink_of(call_, w_.lanes->head[at])) : -INFINITY;
       w_.m[at] = options_ ? sink : sink * kLog2e;
       w_.l[at] = sink == -INFINITY ? 0.f : 1.f;
     }
@@ -369,7 +368,18 @@ class ForwardTile {
     }
   }
 
+  // Sinks that did not count in begin_group().
+  void join_sinks() {
+    for (int64_t lane = 0; lane < w_.lanes->count; ++lane) {
+      const int64_t g = lane / kGroupLanes;
+      float* o = w_.o + g * dim_v_ * kGroupLanes + lane % kGroupLanes;
+      if (join_last(sink_of(call_, w_.lanes->head[lane]), w_.m[lane], w_.l[lane]) && !fresh_[g])
+        for (int64_t x = 0; x < dim_v_; ++x) o[x * kGroupLanes] = 0;
+    }
+  }
+
   void write_result() {
+    if (call_.sink) join_sinks();
     write_rows<T>([&](int64_t lane) { return query<T>(call_.out, lane); }, true);
     if (!call_.lse) return;
     float* lse = reinterpret_cast<float*>(call_.lse.data);

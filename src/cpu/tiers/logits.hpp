@@ -33,10 +33,27 @@ inline float read_float(const char* data, DType dtype, int64_t i) {
 // True if every logit needs more than scale and the edges of causality or window.
 inline bool has_score_options(const Call& call) { return call.softcap != 0 || call.bias || call.mask || call.alibi; }
 
+inline float sink_of(const Call& call, int64_t head) {
+  return read_float(call.sink.data, call.sink.dtype, head * call.sink.head);
+}
+
+// A sink of +Inf or NaN joins a row last: as a maximum it would make keys NaN that have no weight, and excluded ones.
+inline float early_sink(float sink) { return sink < INFINITY ? sink : -INFINITY; }
+
+// Joins such a sink to a row whose keys have the maximum m and the sum l. +Inf leaves the keys no weight; NaN makes
+// their weights NaN. lse becomes the sink. True if out is 0, whatever the keys' values.
+inline bool join_last(float sink, float& m, float& l) {
+  if (sink < INFINITY) return false;
+  m = sink;
+  if (std::isnan(sink)) l = l == 0 ? 0.f : sink;
+  else if (!std::isnan(l)) l = 1;
+  return l == 1;
+}
+
 // True if a sink is finite, but not in the log2 domain.
 inline bool has_huge_sink(const Call& call) {
   for (int64_t h = 0; call.sink && h < call.heads_q; ++h) {
-    const float sink = read_float(call.sink.data, call.sink.dtype, h * call.sink.head);
+    const float sink = sink_of(call, h);
     if (std::isfinite(sink) && !std::isfinite(sink * kLog2e)) return true;
   }
   return false;
