@@ -20,9 +20,6 @@ inline constexpr int kTritonArguments = 16;  // bytes
 inline constexpr int kTritonAlignment = 16;
 inline constexpr int kTritonRowStride = 1 << 20;
 
-// Their backward pass has a tanh that is off by 2^-22. With this softcap, P is off by an eighth of fp16's rounding.
-inline constexpr double kTritonMostSoftcap = 128;
-
 struct Header {
   char magic[8];
   uint32_t version;

@@ -102,11 +102,11 @@ void check_keys(const Row& row, const std::set<std::string>& seen) {
     require({"waves_per_eu="});
     refuse({"block_q=", "stages=", "mfma=", "sgpr_spills<="});
   }
-  if (row.features == "scores" && !(triton && nvidia) && !row.operation.ends_with("_hopper"))
-    throw Error("features= is \"scores\", which only kernels for Hopper and Triton's for nvidia have");
+  if (row.features == "scores" && !row.operation.ends_with("_hopper"))
+    throw Error("features= is \"scores\", which only kernels for Hopper have");
   if (nvidia) {
     require({"registers<="});
-    if (triton) refuse({"mfma=", "sgpr_spills<="});
+    if (triton) refuse({"mfma=", "sgpr_spills<=", "waves_per_eu="});
     else require({"shared="});
     refuse({"vgprs<=", "agprs<=", "sgprs<=", "lds<="});
   } else {

@@ -1,15 +1,12 @@
 """dk and dv in Triton: the plain features of backward_dkv of kernels/amd and kernels/nvidia, for rows of exactly
 HEAD_DIM elements, aligned to 16 bytes. BLOCK_Q is the workgroup's rows of k, BLOCK_K the queries of a step. Tiles of
-queries are in shared memory, and the next ones on their way. The whole tiles of all heads of a group are one loop.
-Beyond a head_dim of 128 registers hold the sums of one gradient. Two neighbours have the keys of both: one computes dv,
-the other dk."""
+queries are in shared memory, and the next ones on their way. The whole tiles of all heads of a group are one loop."""
 
 import triton
 import triton.language as tl
 from gradients import LOG2E, score_gradients, statistics_address, weights
 from not_finite import ABOVE, END, FINITE, REST, begun, first_turn, in_range, infinity, replaced
 from nvidia_tiles import again_k, unknown_zero
-from options import EXCLUDED
 from place import (
     Work,
     addresses,
@@ -29,9 +26,8 @@ from tiles import not_finite
 
 @triton.jit
 def whole_tiles(
-    a, k, v, work, DTYPE: tl.constexpr, HEAD_DIM: tl.constexpr, BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr,
-    OF_DK: tl.constexpr, OF_DV: tl.constexpr,
-):  # fmt: skip
+    a, k, v, work, DTYPE: tl.constexpr, HEAD_DIM: tl.constexpr, BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr
+):
     """The sums of the tiles whose queries attend all keys. A pointer behind a head's last tile steps to the next
     head."""
     p = a.problem
@@ -61,12 +57,9 @@ def whole_tiles(
         lse_log2 = tl.load(statistics_at + 2 * tl.arange(0, BLOCK_K)) * LOG2E
         delta = tl.load(statistics_at + 2 * tl.arange(0, BLOCK_K) + 1)
         of_keys = weights(tl.dot(k, q.T), p.scale_log2, lse_log2[None, :], None, False)
-        if OF_DK:
-            ds = score_gradients(of_keys, tl.dot(v, dout.T), delta[None, :], None, False)
-        if OF_DV:
-            dv = tl.dot(rounded(of_keys, DTYPE), dout, dv)
-        if OF_DK:
-            dk = tl.dot(rounded(ds, DTYPE), q, dk)
+        ds = score_gradients(of_keys, tl.dot(v, dout.T), delta[None, :], None, False)
+        dv = tl.dot(rounded(of_keys, DTYPE), dout, dv)
+        dk = tl.dot(rounded(ds, DTYPE), q, dk)
         of_head += 1
         is_last = of_head == tiles
         q_at += tl.multiple_of(tl.where(is_last, q_next_head, q_step), 8)
@@ -79,7 +72,7 @@ def whole_tiles(
 @triton.jit
 def add_edges(
     a, k, v, work, dk, dv, turn, BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr, HEAD_DIM: tl.constexpr,
-    OF_DK: tl.constexpr, OF_DV: tl.constexpr, AGAIN: tl.constexpr,
+    AGAIN: tl.constexpr,
 ):  # fmt: skip
     """dk and dv with the tiles that are not whole added. AGAIN: with all tiles, as a pass of not_finite.py adds them;
     dk then has what the pass sums, be it for dv."""
@@ -113,21 +106,18 @@ def add_edges(
         attends = within(queries[None, :], low, high)
         s = tl.dot(k, q.T)
         if AGAIN:
-            attends = attends & (s * p.scale_log2 != EXCLUDED)
+            attends = attends & (s * p.scale_log2 != float("-inf"))
         of_keys = weights(s, p.scale_log2, lse_log2[None, :], attends, True)
         if AGAIN:
             x = tl.where(turn <= FINITE, of_keys, attends.to(tl.float32))
-            if OF_DK:
-                ds = score_gradients(of_keys, tl.dot(v, dout.T), delta[None, :], attends, True)
-                x = tl.where(turn <= REST, in_range(ds, turn, q.dtype), x)
-            with_x = tl.where(turn <= REST, q, dout) if OF_DK and OF_DV else (q if OF_DK else dout)
+            ds = score_gradients(of_keys, tl.dot(v, dout.T), delta[None, :], attends, True)
+            x = tl.where(turn <= REST, in_range(ds, turn, q.dtype), x)
+            with_x = tl.where(turn <= REST, q, dout)
             dk = tl.dot(rounded(x, q.dtype), replaced(with_x, tl.maximum(turn, FINITE)), dk)
         else:
-            if OF_DK:
-                ds = score_gradients(of_keys, tl.dot(v, dout.T), delta[None, :], attends, True)
-                dk = tl.dot(rounded(ds, q.dtype), q, dk)
-            if OF_DV:
-                dv = tl.dot(rounded(of_keys, dout.dtype), dout, dv)
+            ds = score_gradients(of_keys, tl.dot(v, dout.T), delta[None, :], attends, True)
+            dk = tl.dot(rounded(ds, q.dtype), q, dk)
+            dv = tl.dot(rounded(of_keys, dout.dtype), dout, dv)
     return dk, dv
 
 
@@ -153,15 +143,12 @@ def store_again(
 
 
 @triton.jit
-def sum_again(
-    a, k, v, work, DTYPE: tl.constexpr, HEAD_DIM: tl.constexpr, BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr,
-    OF_DK: tl.constexpr, OF_DV: tl.constexpr,
-):  # fmt: skip
+def sum_again(a, k, v, work, DTYPE: tl.constexpr, HEAD_DIM: tl.constexpr, BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr):
     """The passes of not_finite.py, each of which stores what it summed."""
     row = work.k_first + work.first_row
     sums = tl.zeros([BLOCK_Q, HEAD_DIM], tl.float32)
-    begin = tl.where(OF_DK & (a.dk.data.to(tl.int64) != 0), first_turn(DTYPE), FINITE)
-    end = tl.where(OF_DV & (a.dv.data.to(tl.int64) != 0), END, FINITE)
+    begin = tl.where(a.dk.data.to(tl.int64) != 0, first_turn(DTYPE), FINITE)
+    end = tl.where(a.dv.data.to(tl.int64) != 0, END, FINITE)
     for turn in tl.range(begin, end, num_stages=1):
         zero = unknown_zero()
         tl.debug_barrier()  # what another pass stored may be another thread's
@@ -169,9 +156,7 @@ def sum_again(
             work.batch, work.head, work.head_k, work.q_first + zero, work.q_count, work.k_first, work.k_count,
             work.first_row,
         )  # fmt: skip
-        sums, _ = add_edges(
-            a, k, v, again, begun(sums, turn), sums, turn, BLOCK_Q, again_k(BLOCK_K), HEAD_DIM, OF_DK, OF_DV, True
-        )
+        sums, _ = add_edges(a, k, v, again, begun(sums, turn), sums, turn, BLOCK_Q, again_k(BLOCK_K), HEAD_DIM, True)
         zero = unknown_zero()
         exists = work.first_row + (tl.arange(0, BLOCK_Q) + zero) < work.k_count
         store_again(a, sums, turn, work.batch, row, work.head_k, exists, zero, DTYPE, BLOCK_Q, HEAD_DIM)
@@ -179,19 +164,14 @@ def sum_again(
 
 @triton.jit
 def gradients_of_keys(
-    a, work, DTYPE: tl.constexpr, HEAD_DIM: tl.constexpr, BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr,
-    OF_DK: tl.constexpr, OF_DV: tl.constexpr,
-):  # fmt: skip
+    a, work, DTYPE: tl.constexpr, HEAD_DIM: tl.constexpr, BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr
+):
     exists = (work.first_row + tl.arange(0, BLOCK_Q) < work.k_count)[:, None]
     row = work.k_first + work.first_row
     k = tl.load(addresses(a.k, work.batch, row, work.head_k, 0, BLOCK_Q, HEAD_DIM), mask=exists, other=0)
-    v = k
-    if OF_DK:
-        v = tl.load(addresses(a.v, work.batch, row, work.head_k, 0, BLOCK_Q, HEAD_DIM), mask=exists, other=0)
-    dk, dv = whole_tiles(a, k, v, work, DTYPE, HEAD_DIM, BLOCK_Q, BLOCK_K, OF_DK, OF_DV)
-    dk, dv = add_edges(
-        a, k, v, later(work, unknown_zero()), dk, dv, REST, BLOCK_Q, BLOCK_K, HEAD_DIM, OF_DK, OF_DV, False
-    )
+    v = tl.load(addresses(a.v, work.batch, row, work.head_k, 0, BLOCK_Q, HEAD_DIM), mask=exists, other=0)
+    dk, dv = whole_tiles(a, k, v, work, DTYPE, HEAD_DIM, BLOCK_Q, BLOCK_K)
+    dk, dv = add_edges(a, k, v, later(work, unknown_zero()), dk, dv, REST, BLOCK_Q, BLOCK_K, HEAD_DIM, False)
 
     zero = unknown_zero()
     work = Work(
@@ -200,15 +180,13 @@ def gradients_of_keys(
     )  # fmt: skip
     row = work.k_first + work.first_row
     exists = work.first_row + (tl.arange(0, BLOCK_Q) + zero) < work.k_count
-    if OF_DK:
-        store(a.dk, dk * a.problem.scale, work.batch, row, work.head_k, exists, zero, DTYPE, BLOCK_Q, HEAD_DIM)
-    if OF_DV:
-        store(a.dv, dv, work.batch, row, work.head_k, exists, zero, DTYPE, BLOCK_Q, HEAD_DIM)
+    store(a.dk, dk * a.problem.scale, work.batch, row, work.head_k, exists, zero, DTYPE, BLOCK_Q, HEAD_DIM)
+    store(a.dv, dv, work.batch, row, work.head_k, exists, zero, DTYPE, BLOCK_Q, HEAD_DIM)
     # An Inf or NaN in Q reaches the lse of its row, and so all keys that the row attends. For other keys it met only
     # zeros, as one in dO did.
-    again = not_finite(dk) | not_finite(dv) if OF_DK and OF_DV else not_finite(dk if OF_DK else dv)
+    again = not_finite(dk) | not_finite(dv)
     if tl.max((again & exists).to(tl.int32), 0) != 0:
-        sum_again(a, k, v, work, DTYPE, HEAD_DIM, BLOCK_Q, BLOCK_K, OF_DK, OF_DV)
+        sum_again(a, k, v, work, DTYPE, HEAD_DIM, BLOCK_Q, BLOCK_K)
 
 
 @triton.jit(repr=lambda specialization: specialization.constants["SYMBOL"])
@@ -221,13 +199,7 @@ def backward_dkv(
     batch = flat_head // p.heads_k
     q_first, q_count = sequence(p.cu_seqlens_q, batch, p.total_q, p.seqlen_q)
     k_first, k_count = sequence(p.cu_seqlens_k, batch, p.total_k, p.seqlen_k)
-    first_row = tile * BLOCK_Q if HEAD_DIM <= 128 else tile // 2 * (2 * BLOCK_Q)
+    first_row = tile * BLOCK_Q
     work = Work(batch, head_k, head_k, q_first, q_count, k_first, k_count, first_row)
     if first_row < k_count:
-        if HEAD_DIM <= 128:
-            gradients_of_keys(a, work, DTYPE, HEAD_DIM, BLOCK_Q, BLOCK_K, True, True)
-        else:
-            if tile % 2 == 0:
-                gradients_of_keys(a, work, DTYPE, HEAD_DIM, 2 * BLOCK_Q, BLOCK_K, False, True)
-            if tile % 2 == 1 or tile + 1 == a.tiles:  # the last one may have no neighbour
-                gradients_of_keys(a, work, DTYPE, HEAD_DIM, 2 * BLOCK_Q, BLOCK_K, True, False)
+        gradients_of_keys(a, work, DTYPE, HEAD_DIM, BLOCK_Q, BLOCK_K)

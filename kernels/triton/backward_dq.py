@@ -9,7 +9,6 @@ import triton.language as tl
 from gradients import LOG2E, make_statistics, score_gradients, weights
 from not_finite import FINITE, REST, begun, first_turn, in_range, replaced
 from nvidia_tiles import again_k, unknown_zero
-from options import EXCLUDED
 from place import (
     addresses,
     end_key,
@@ -120,7 +119,7 @@ def add_edges(
         attends = within(keys[None, :], low, high)
         s = tl.dot(own.q, k.T)
         if AGAIN:
-            attends = attends & (s * p.scale_log2 != EXCLUDED)
+            attends = attends & (s * p.scale_log2 != float("-inf"))
         of_keys = weights(s, p.scale_log2, own.lse_log2[:, None], attends, True)
         ds = score_gradients(of_keys, tl.dot(own.dout, v.T), own.delta[:, None], attends, True)
         if AGAIN:

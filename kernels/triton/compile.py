@@ -34,13 +34,9 @@ import triton.language as tl  # noqa: E402
 from backward_dkv import backward_dkv  # noqa: E402
 from backward_dq import backward_dq  # noqa: E402
 from forward import forward  # noqa: E402
-from hopper_dkv import backward_dkv as hopper_dkv  # noqa: E402
-from hopper_dq import backward_dq as hopper_dq  # noqa: E402
-from hopper_forward import forward as hopper_forward  # noqa: E402
 from triton import knobs  # noqa: E402
 from triton.backends.compiler import GPUTarget  # noqa: E402
 from triton.compiler import ASTSource  # noqa: E402
-from triton.experimental.gluon._runtime import GluonASTSource  # noqa: E402
 from triton.runtime import driver  # noqa: E402
 
 OPERATIONS = {
@@ -48,7 +44,6 @@ OPERATIONS = {
     "backward_dq": (backward_dq, arguments.backward),
     "backward_dkv": (backward_dkv, arguments.backward),
 }
-HOPPER = {"forward": hopper_forward, "backward_dq": hopper_dq, "backward_dkv": hopper_dkv}  # features scores instead
 TYPES = {"fp16": tl.float16, "bf16": tl.bfloat16}
 Kernel = namedtuple("Kernel", "name operation row")
 
@@ -67,8 +62,7 @@ def target(arch):
 def options(row, arch):
     common = {"num_warps": int(row["waves"]), "num_stages": int(row["stages"]), "enable_fp_fusion": True}
     if arch.startswith("sm_"):
-        waves = int(row["waves_per_eu"])
-        return common | ({"maxnreg": 65536 // (waves * 128) // 8 * 8} if waves else {})
+        return common
     return common | {
         "matrix_instr_nonkdim": int(row["mfma"]),
         "waves_per_eu": int(row["waves_per_eu"]),
@@ -81,10 +75,6 @@ def compiled(k, arch):
     row = k.row
     knobs.nvidia.ptxas = knobs.nvidia.ptxas_blackwell.path  # that of CUDA 13, whose code objects the packer reads
     function, struct = OPERATIONS[k.operation]
-    make_source = ASTSource
-    if row["features"] == "scores":
-        function = HOPPER[k.operation]
-        make_source = GluonASTSource
     types = struct(row["dtype"])
     constants = {
         "SYMBOL": k.name.replace(".", "_"),
@@ -98,7 +88,7 @@ def compiled(k, arch):
     constants = {name: value for name, value in constants.items() if name in function.arg_names}
     signature = {"a": types} | dict.fromkeys(constants, "constexpr")
     driver.set_active(SimpleNamespace(get_current_target=lambda: target(arch)))  # for is_hip() in kernels
-    source = make_source(function, signature, constants, arguments.aligned(types))
+    source = ASTSource(function, signature, constants, arguments.aligned(types))
     return triton.compile(source, target=target(arch), options=options(row, arch))
 
 

@@ -57,9 +57,7 @@ std::optional<PassKind> home(const Variant& v, const Needs& n) {
   return std::nullopt;
 }
 
-bool takes_dropout(const Variant& v) {
-  return v.features == "general" || (!v.by_triton() && v.features == v.known->drops);
-}
+bool takes_dropout(const Variant& v) { return v.features == "general" || v.features == v.known->drops; }
 
 bool takes_options(const Variant& v, const Needs& n) {
   const bool options = v.features == "general" || n.options == KernelSupport::every ||
@@ -84,12 +82,9 @@ std::string triton_refusal(const Variant& v, const Needs& n) {
   if (v.head_dim != n.head_dim || v.head_dim != n.head_dim_v)
     return cat("by Triton: head_dim and head_dim_v must be ", v.head_dim);
   if (n.sink) return "by Triton: it has no sink";
-  if (n.wants(gradient::bias)) return "by Triton: it has no gradient of a bias";
   if (n.alignment < v.triton.alignment)
     return cat("by Triton: tensors and rows must be aligned to ", v.triton.alignment, " bytes, the problem's are to ",
                n.alignment);
-  if (!n.softcap_fits)
-    return cat("by Triton: the backward pass takes a softcap of at most ", archive::kTritonMostSoftcap);
   if (!n.strides_fit) return cat("by Triton: rows must be less than ", v.triton.row_stride_below, " elements apart");
   return "";
 }

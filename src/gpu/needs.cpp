@@ -37,7 +37,6 @@ Needs needs_of(const Problem& p, rapt_op op) {
   n.sink = p.has_sink;
   const int64_t row = std::max(p.heads_q * std::max(p.head_dim, p.head_dim_v), p.row_stride);
   n.strides_fit = row < archive::kTritonRowStride;
-  n.softcap_fits = op == RAPT_FORWARD || p.softcap <= archive::kTritonMostSoftcap;
   n.gradients = op == RAPT_BACKWARD ? p.gradients : 0;
   n.dbias_shape = n.wants(gradient::bias) ? p.bias_shape.value_or(0) : 0;
   if (op == RAPT_BACKWARD) n.rows_q = packed(p) ? p.total_q : p.batch * p.seqlen_q;

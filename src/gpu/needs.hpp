@@ -16,16 +16,15 @@ struct Needs : Sizes {
   KernelSupport options = KernelSupport::every;  // the kernels that compute the problem's options but dropout
   bool dropout = false, softcap = false;
   bool deterministic = false;
-  bool cache = false;           // K and V are a KV cache
-  bool appends = false;         // the call appends new keys to the cache, also where it has no queries
-  bool rotates = false;         // q and new keys have a rotary embedding
-  bool padded_pages = false;    // a cache's sequences begin within a page
-  int64_t page = 0;             // rows of its pages; 0: none
-  bool lengths_differ = false;  // sequences may have fewer keys than seqlen_k
-  bool packed = false;          // sequences are packed
-  bool host_lengths = false;    // cu_seqlens are in host memory
-  // Needs that only Triton's kernels look at; softcap_fits is about the backward pass.
-  bool sink = false, strides_fit = true, softcap_fits = true;
+  bool cache = false;                      // K and V are a KV cache
+  bool appends = false;                    // the call appends new keys to the cache, also where it has no queries
+  bool rotates = false;                    // q and new keys have a rotary embedding
+  bool padded_pages = false;               // a cache's sequences begin within a page
+  int64_t page = 0;                        // rows of its pages; 0: none
+  bool lengths_differ = false;             // sequences may have fewer keys than seqlen_k
+  bool packed = false;                     // sequences are packed
+  bool host_lengths = false;               // cu_seqlens are in host memory
+  bool sink = false, strides_fit = true;   // strides_fit: only Triton's kernels look at it
   int32_t gradients = 0, dbias_shape = 0;  // rapt_gradient bits; rapt_broadcast_bits
   int64_t rows_q = 0;                      // of the backward pass: rows of a head in memory, all sequences together
   int64_t alignment = 16;

@@ -33,8 +33,8 @@ inline const std::vector<Variant> kForwards = {
     variant("forward.d128.fp16.plain.k64w8", DType::fp16, 128, "plain", 256),
 };
 
-inline Variant by_triton(const std::string& operation, const char* features = "plain") {
-  Variant v = variant(cat(operation, ".d64.bf16.", features, ".tq256k64w8"), DType::bf16, 64, features, 256);
+inline Variant by_triton(const std::string& operation) {
+  Variant v = variant(cat(operation, ".d64.bf16.plain.tq256k64w8"), DType::bf16, 64, "plain", 256);
   v.triton = {32768, 16, 1 << 20};
   v.argument_size += 16;
   return v;

@@ -33,38 +33,6 @@ TEST(Choose, ByTritonOnlyWhereItsAssumptionsHold) {
   }
 }
 
-// Kernels with features scores have all options of plain and general ones but a few.
-TEST(Choose, ScoresLackAFewOptions) {
-  const Problem like = Problem::parse("b1 hq2 hk1 sq8 sk9 d64 bf16 bias=b1hN mask=bNh1 alibi softcap=30");
-  for (const char* name : {"forward", "backward_dq", "backward_dkv"}) {
-    SCOPED_TRACE(name);
-    const Variant v = by_triton(name, "scores");
-    const auto why_not = [&](const std::string& options) {
-      return refusal_of(v, Problem::parse("b1 hq2 hk1 sq8 sk9 d64 bf16" + options));
-    };
-    EXPECT_EQ(refusal_of(v, like), "");
-    for (const char* able : {"", " bias=b1hN", " mask=bNh1q1", " causal alibi", " softcap=20 window=9,4", " scale=2"})
-      EXPECT_EQ(why_not(able), "") << able;
-    const std::string lacking =
-        "kernels with features scores lack bias_fp32, dropout, or a softmax_scale below float32's least normal number, "
-        "one of which the problem has";
-    for (const char* unable :
-         {" drop=0.1", " bias=b1hN drop=0.1", " bias=b1hN bias-fp32", " alibi scale=-1", " scale=0"})
-      EXPECT_EQ(why_not(unable), lacking) << unable;
-    EXPECT_EQ(why_not(" bias=b1hN align=2"),
-              "by Triton: tensors and rows must be aligned to 16 bytes, the problem's are to 2");
-    EXPECT_EQ(why_not(" alibi sink"), "by Triton: it has no sink");
-    EXPECT_EQ(why_not(" softcap=128"), "");
-    EXPECT_EQ(why_not(" softcap=129"),
-              v.computes(Stage::forward) ? "" : "by Triton: the backward pass takes a softcap of at most 128");
-  }
-  Problem with_gradient = like;
-  with_gradient.gradients |= gradient::bias;
-  const auto of_gradient = [&](const char* name) { return refusal_of(by_triton(name, "scores"), with_gradient); };
-  EXPECT_EQ(of_gradient("forward"), "");
-  EXPECT_EQ(of_gradient("backward_dq"), "by Triton: it has no gradient of a bias");
-}
-
 // Rows that name no kernel take one by Triton only where nothing else can run.
 TEST(Choose, ByTritonByName) {
   const auto taken = [](const std::string& row, const std::string& problem) {
@@ -86,12 +54,12 @@ TEST(Choose, ByTritonByName) {
 TEST(Choose, ATileThatOnlyTritonHas) {
   const auto taken = [](const std::string& use) {
     const MadeUpShelf shelf("forward use=" + use + " by=x\nforward use=forward.largest by=x\n",
-                            {by_triton("forward", "scores"), kForwards[4]});
-    return shelf.text(needs_of(Problem::parse("b1 hq2 hk1 sq8 sk9 d64 bf16 alibi"), RAPT_FORWARD));
+                            {by_triton("forward"), kForwards[4]});
+    return shelf.text(needs_of(Problem::parse("b1 hq2 hk1 sq8 sk9 d64 bf16"), RAPT_FORWARD));
   };
   for (const char* use : {"forward.largest", "forward.smallest", "forward.d256.k32w4"})
     EXPECT_EQ(taken(use), "forward.d256.bf16.general.k32w4 by table line 1") << use;
-  EXPECT_EQ(taken("forward.tq256k64w8"), "forward.d64.bf16.scores.tq256k64w8 by table line 1");
+  EXPECT_EQ(taken("forward.tq256k64w8"), "forward.d64.bf16.plain.tq256k64w8 by table line 1");
   EXPECT_EQ(taken("forward.d64.largest"), "forward.d256.bf16.general.k32w4 by table line 2");
 }
 

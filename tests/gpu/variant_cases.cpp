@@ -259,7 +259,7 @@ Case for_triton(const Case& c, int64_t tile) {
   std::string text;
   for (std::string word; words >> word;) {
     const auto is_number = [&](size_t at) { return word.size() > at && std::isdigit(word[at]); };
-    if (word == "sink" || not_of_scores(word) || (word.starts_with("dv") && is_number(2))) continue;
+    if (word == "sink" || (word.starts_with("dv") && is_number(2))) continue;
     if (word.starts_with("d") && is_number(1)) word = "d" + std::to_string(tile);
     text += (text.empty() ? "" : " ") + word;
   }

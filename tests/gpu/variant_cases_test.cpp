@@ -23,7 +23,6 @@ std::vector<Variant> every_sort() {
   return {kernel("forward.d64.bf16.plain.k32w4", false, false),
           kernel("forward.d64.bf16.general.k32w4", true, false),
           kernel("forward.d64.bf16.plain.tq64k64w4", false, false),
-          kernel("forward.d64.bf16.scores.tq64k64w4", true, true),
           kernel("forward_hopper.d64.bf16.plain.k128w12", false, false),
           kernel("forward_hopper.d64.bf16.scores.k128w12", true, true),
           kernel("split.d64.bf16.plain.k16w4", false, false),

@@ -112,17 +112,11 @@ TEST(Manifest, ARowOfTritonSaysItsTileAndWhatItsCompilerIsTold) {
   EXPECT_EQ(row.budget.sgpr_spills, 24);
 }
 
-TEST(Manifest, KernelsWithScoresAreTritonsForNvidia) {
-  const std::string by_triton =
-      "forward sm_90 maker=triton dtype=bf16 head_dim=64 features=scores block_q=64 block_k=64 waves=4 stages=2 "
-      "waves_per_eu=3 registers<=168 occupancy>=3 p=nearest";
-  const Row row = read_manifest("m", by_triton)[0];
-  EXPECT_EQ(row.name(), "forward.d64.bf16.scores.tq64k64w4n2");
-  EXPECT_EQ(row.waves_per_eu, 3);
+TEST(Manifest, OnlyKernelsForHopperHaveScores) {
   const auto with_scores = [](std::string text) {
     return error_of(text.replace(text.find("features=plain"), 14, "features=scores"));
   };
-  const std::string why = "m:1: features= is \"scores\", which only kernels for Hopper and Triton's for nvidia have";
+  const std::string why = "m:1: features= is \"scores\", which only kernels for Hopper have";
   EXPECT_EQ(with_scores(kGood), why);
   EXPECT_EQ(with_scores(kByTriton), why);
 }
