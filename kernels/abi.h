@@ -232,11 +232,12 @@ struct rapt_hopper_backward_args {
   struct rapt_backward_args backward;
   struct rapt_abi_tensor_map q, k, v, out, dout, dout_rows;
   struct rapt_abi_turns turns; /* of backward_dq_hopper and backward_dkv_hopper */
-  /* Workspace, of backward_hopper: tiles of keys taken so far; 1 if an element of dk or dv is Inf or NaN; then for each
-   * section of heads_at_once heads the shares of its dq_sum that are clear. */
+  /* Workspace, of backward_hopper: tiles of keys taken so far; 1 if an element of dk or dv is Inf or NaN. Then `added`:
+   * two numbers for each 64 rows of dq_sum. They are 0 where no tile has added, and dq_sum then has no numbers. */
   int32_t* counters;
-  int32_t count;        /* of counters */
-  int32_t clears_ahead; /* 1: backward_hopper clears dq_sum of all sections but the first; 0: it is clear before */
+  int32_t* added;
+  int32_t count;    /* of counters, with added's */
+  int32_t in_order; /* 1: tiles of keys add to dq_sum in a fixed order */
   int32_t heads_at_once;
 };
 

@@ -45,9 +45,6 @@ struct rapt_hopper_forward_scores_args {
 struct rapt_hopper_backward_scores_args {
   struct rapt_hopper_backward_args all;
   struct rapt_hopper_scores scores;
-  /* Workspace, of backward_hopper in a fixed order: two for each 64 rows of dq, the tiles of keys that are in its sums.
-   * Null: in any order. */
-  int32_t* added;
   int32_t last_heads; /* of the last section, which may have more than all.heads_at_once */
 };
 

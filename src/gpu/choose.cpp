@@ -243,9 +243,9 @@ class Chooser {
     w.dq_sum = place(rows + beyond, static_cast<size_t>(pass.dq_sum_dims) * sizeof(float));
     const int64_t copied = hopper && n_.packed ? (n_.heads_q * n_.rows_q + 1) / 2 * 2 : 0;  // padded_rows.hpp
     w.statistics = place(copied + rows, sizeof(rapt_abi_row_statistics));
-    const int64_t sections = pass.kind == PassKind::fused && hopper ? n_.batch * n_.heads_k : 0;  // at most
-    w.counters = place(sections > 0 ? 2 + sections : 0, sizeof(int32_t));
-    w.added = place(hopper && pass.in_order ? rows / kRowsAdded : 0, sizeof(int32_t));
+    const bool adds = pass.kind == PassKind::fused && hopper;
+    w.counters = place(adds ? 2 : 0, sizeof(int32_t));
+    w.added = place(adds ? rows / kRowsAdded : 0, sizeof(int32_t));
   }
 
   const Shelf& shelf_;

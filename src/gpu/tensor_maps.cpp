@@ -121,8 +121,7 @@ rapt_abi_turns turns_of(const Call& call, int64_t tiles, bool of_keys, const Dev
 
 int64_t padded_rows(int64_t seqlen_q) { return (seqlen_q + kMostStep - 1) / kMostStep * kMostStep; }
 
-// Heads of k whose queries and sums of dq fit two thirds of the cache, with the next heads' sums if they are cleared
-// meanwhile. Sections have as equally many heads as can be.
+// Heads of k whose queries and sums of dq fit two thirds of the cache. Sections have as equally many heads as can be.
 int32_t heads_at_once(const BackwardCall& call, int64_t bytes_of_sums, const Device& device) {
   const int64_t bytes = (call.head_dim + call.head_dim_v) * dtype_bytes(call.dtype) + bytes_of_sums;
   const int64_t of_head = padded_rows(call.seqlen_q) * call.group() * bytes;
@@ -131,18 +130,17 @@ int32_t heads_at_once(const BackwardCall& call, int64_t bytes_of_sums, const Dev
   return static_cast<int32_t>((heads + sections - 1) / sections);
 }
 
-// Clearing sums ahead does not pay where tiles are short and sums wide (docs/log/2026-11-28-h100-backward-hopper.md).
-// Without it the last section may be larger: its longest tiles then begin while there are others to compute beside
-// them.
+// Where tiles are equally long, a section has a tile for each multiprocessor: dO and dq's sums of few heads are then in
+// use at a time. Else the last section may be larger: its longest tiles then begin while there are others to compute
+// beside them.
 void plan_sections(rapt_hopper_backward_scores_args& all, const BackwardCall& call, const Pass& pass,
                    const Device& device) {
   rapt_hopper_backward_args& a = all.all;
-  const bool packed = call.cu_seqlens_q != nullptr;
-  const bool ahead = !packed && (pass.dq_sum_dims <= 64 || call.right_side() < 0);
-  a.clears_ahead = ahead;
-  a.heads_at_once = heads_at_once(call, (ahead ? 2 : 1) * pass.dq_sum_dims * int64_t{sizeof(float)}, device);
   const int64_t tiles = std::max<int64_t>((call.seqlen_k + pass.lead->block_q - 1) / pass.lead->block_q, 1);
-  const int64_t least = ahead ? 1 : (2 * device.compute_units + tiles - 1) / tiles, heads = call.batch * call.heads_k;
+  const bool equal = call.right_side() < 0 && call.window_left < 0 && !call.cu_seqlens_q && !call.cu_seqlens_k;
+  a.heads_at_once = equal ? static_cast<int32_t>(std::max<int64_t>(device.compute_units / tiles, 1))
+                          : heads_at_once(call, pass.dq_sum_dims * int64_t{sizeof(float)}, device);
+  const int64_t least = equal ? 1 : (2 * device.compute_units + tiles - 1) / tiles, heads = call.batch * call.heads_k;
   const int64_t sections_before = std::max<int64_t>(heads - least, 0) / a.heads_at_once;
   all.last_heads = static_cast<int32_t>(heads - sections_before * a.heads_at_once);
 }
@@ -215,7 +213,8 @@ void add_maps(rapt_hopper_backward_scores_args& all, const BackwardCall& call, c
   const WorkspaceLayout& w = pass.workspace;
   a.counters = reinterpret_cast<int32_t*>(workspace + w.counters);
   a.count = static_cast<int32_t>((w.bytes - w.counters) / sizeof(int32_t));
-  all.added = pass.in_order ? reinterpret_cast<int32_t*>(workspace + w.added) : nullptr;
+  a.added = reinterpret_cast<int32_t*>(workspace + w.added);
+  a.in_order = pass.in_order;
   plan_sections(all, call, pass, device);
 }
 

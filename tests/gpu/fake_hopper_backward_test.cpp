@@ -78,48 +78,31 @@ TEST_F(FakeHopperBackward, WithSumsOfDq) {
     EXPECT_EQ(arguments.backward.dq_sum.dims, 128);
     EXPECT_GE(reinterpret_cast<char*>(arguments.counters),
               reinterpret_cast<char*>(arguments.backward.statistics.data) + kBatch * kHeads * 384 * 8);
-    EXPECT_EQ(arguments.clears_ahead, 1);
-    EXPECT_EQ(arguments.heads_at_once, 1);
-    EXPECT_EQ(arguments.count, 2 + kBatch * kKeyHeads);
+    EXPECT_EQ(arguments.heads_at_once, 5) << "of two tiles: one for each of 10 multiprocessors";
+    EXPECT_EQ(arguments.in_order, 0);
+    EXPECT_EQ(arguments.added, arguments.counters + 2);
+    EXPECT_EQ(arguments.count, 2 + kBatch * kHeads * 384 / 32) << "two for each 64 rows";
     EXPECT_EQ(layout_of(arguments.q).box_rows, 64);
     EXPECT_EQ(layout_of(arguments.v).box_rows, 128);
     EXPECT_EQ(layout_of(arguments.dout_rows).box_rows, 64);
   }
 }
 
-TEST_F(FakeHopperBackward, WithSumsThatAreClearBefore) {
-  run(128, RAPT_CAUSAL);
-  EXPECT_EQ(launched(1, "backward_hopper_d128_bf16_plain_k64w12", 8).clears_ahead, 0);
-}
-
-// Without sums that are cleared ahead, the last section has two tiles for each multiprocessor, or all.
+// Where tiles differ, the last section has two tiles for each multiprocessor, or all.
 TEST_F(FakeHopperBackward, HeadsOfTheLastSection) {
-  for (const auto& [causal, heads] : {std::pair(RAPT_NOT_CAUSAL, 1), {RAPT_CAUSAL, kBatch * kKeyHeads}}) {
-    cuda.launches.clear();
-    run(128, causal);
-    ASSERT_EQ(cuda.launches.size(), 3U);
-    rapt_hopper_backward_scores_args arguments;
-    ASSERT_EQ(cuda.launches[1].arguments.size(), sizeof arguments);
-    std::memcpy(static_cast<void*>(&arguments), cuda.launches[1].arguments.data(), sizeof arguments);
-    EXPECT_EQ(arguments.all.heads_at_once, 1);
-    EXPECT_EQ(arguments.last_heads, heads);
-  }
-}
-
-// A number for each 64 rows and group of warps is cleared with the counters.
-TEST_F(FakeHopperBackward, InAFixedOrder) {
-  run(128, RAPT_CAUSAL, {.deterministic = true});
+  run(128, RAPT_CAUSAL);
   ASSERT_EQ(cuda.launches.size(), 3U);
-  EXPECT_EQ(launched(0, "backward_statistics_hopper_d128_bf16_plain_k64w12", 10).count,
-            2 + kBatch * kKeyHeads + kBatch * kHeads * 384 / 32);
   rapt_hopper_backward_scores_args arguments;
   ASSERT_EQ(cuda.launches[1].arguments.size(), sizeof arguments);
   std::memcpy(static_cast<void*>(&arguments), cuda.launches[1].arguments.data(), sizeof arguments);
-  EXPECT_EQ(arguments.added, arguments.all.counters + 2 + kBatch * kKeyHeads);
-  run(128, RAPT_CAUSAL);
-  ASSERT_EQ(cuda.launches.size(), 6U);
-  std::memcpy(static_cast<void*>(&arguments), cuda.launches[4].arguments.data(), sizeof arguments);
-  EXPECT_EQ(arguments.added, nullptr);
+  EXPECT_EQ(arguments.all.heads_at_once, 1);
+  EXPECT_EQ(arguments.last_heads, kBatch * kKeyHeads);
+}
+
+TEST_F(FakeHopperBackward, InAFixedOrder) {
+  run(128, RAPT_CAUSAL, {.deterministic = true});
+  ASSERT_EQ(cuda.launches.size(), 3U);
+  EXPECT_EQ(launched(1, "backward_hopper_d128_bf16_plain_k64w12", 8).in_order, 1);
 }
 
 TEST_F(FakeHopperBackward, PackedSequencesWithSumsOfDq) {
@@ -142,7 +125,6 @@ TEST_F(FakeHopperBackward, PackedSequencesWithSumsOfDq) {
   EXPECT_EQ(arguments.backward.dq.data, tensor(5, 1, 1, 1).c().data);
   ASSERT_GE(cuda.launches[1].arguments.size(), sizeof arguments);
   std::memcpy(static_cast<void*>(&arguments), cuda.launches[1].arguments.data(), sizeof arguments);
-  EXPECT_EQ(arguments.clears_ahead, 0);
   EXPECT_EQ(arguments.backward.statistics.head, kTotalQ);
   EXPECT_EQ(arguments.backward.statistics.batch, 0);
   constexpr int64_t kPadded = (kTotalQ / 128 + kBatch) * 128;  // rows of a head, beside a copy without gaps

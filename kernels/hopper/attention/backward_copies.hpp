@@ -1,7 +1,9 @@
 // The warps of backward_hopper.cu that only copy.
 #pragma once
 
-#include "kernels/hopper/attention/sections.hpp"
+#include "kernels/hopper/attention/backward_shared.hpp"
+#include "kernels/hopper/isa/bulk_copy.hpp"
+#include "kernels/hopper/isa/counter.hpp"
 
 namespace rapt::nvidia {
 
@@ -104,11 +106,12 @@ class Feeder {
   float slope_;  // of the head of q's fills
 };
 
-// The thread that adds a group's dQ to memory.
+// The thread that adds a group's dQ to memory. The first tile that has a part of some rows stores it: nothing needs to
+// be cleared. The others add once that store is done.
 class Adder {
  public:
   DEVICE_MEMBER Adder(AllArgs& a, const Shared& shared, int group)
-      : a_(a.all), added_(a.added), shared_(shared), group_(group), sections_(a.all), tiles_(a) {}
+      : a_(a.all), shared_(shared), group_(group), tiles_(a) {}
 
   DEVICE_MEMBER void run() {
     const RingK ring = shared_.k_ring();
@@ -118,56 +121,65 @@ class Adder {
       const KeyTile& tile = shared_.tile(n);  // stays until the third tile after it
       ring.give_back(n, true);
       if (tile.steps == 0) break;
-      sections_.wait_until_clear(tile.place);
       const int heads = a_.backward.problem.group, number = tile.block.first_row / kKeys;
-      const int end_before = added_ != nullptr ? tiles_.end_before(tile.block) : 0;
+      const int end_before = a_.in_order ? tiles_.end_before(tile.block) : 0;
 #pragma unroll 1
       for (int head = tile.block.head * heads; head < (tile.block.head + 1) * heads; ++head)
 #pragma unroll 1
-        for (int step = tile.begin_step; step != tile.end_step; step += tile.stride)
-          add(PaddedRows(a_.backward).index(tile.block, head, step * kQueries), step < end_before, number);
+        for (int step = tile.begin_step; step != tile.end_step; step += tile.stride) {
+          const int64_t row = PaddedRows(a_.backward).index(tile.block, head, step * kQueries);
+          if (a_.in_order) add_in_order(row, step < end_before, number);
+          else add(row);
+        }
     }
     wait_for_stores();
   }
 
  private:
-  // Adds to a step's rows. In a fixed order it waits until the tile before has added, if that one attends these
-  // queries.
-  DEVICE_MEMBER void add(int64_t row, bool waits, int number) {
+  static constexpr int kNone = 0, kTaken = 1, kStored = 2;  // what the counter says
+
+  // A counter for the part of dQ: of 64 rows, or of half of their dims.
+  DEVICE_MEMBER Counter counter_of(int64_t row) const {
+    return {a_.added + row / (kGroupRows / 2) + (kSplitsDims ? 1 : 2) * group_};
+  }
+  DEVICE_MEMBER float* sums(int64_t row) const {
+    return a_.backward.dq_sum.data + row * kHeadDim + group_ * (kSumBytes / 4);
+  }
+
+  DEVICE_MEMBER void add(int64_t row) {
     const RingSums ring = shared_.sums_ring(group_);
-    const Counter added = {added_ + row / (kGroupRows / kGroups) + group_};
+    const Counter counter = counter_of(row);
+    const bool stored = counter.is_at_least(kStored);  // as a rule, and there is time for it now
     ring.wait_until_full(fills_);
-    if (waits) added.wait_for(number);
-    add_floats(shared_.sums(group_), a_.backward.dq_sum.data + row * kHeadDim + group_ * (kSumBytes / 4), kSumBytes);
+    const bool stores = !stored && counter.take(kNone, kTaken);
+    if (!stored && !stores) counter.wait_for(kStored);
+    move(row, stores);
+    if (!stores) return;
+    wait_for_stores();
+    counter.set(kStored);
+  }
+  // After the tile before, if that one attends these queries.
+  DEVICE_MEMBER void add_in_order(int64_t row, bool waits, int number) {
+    const Counter counter = counter_of(row);
+    shared_.sums_ring(group_).wait_until_full(fills_);
+    if (waits) counter.wait_for(number);
+    move(row, !waits);
+    wait_for_stores();
+    counter.set(number + 1);
+  }
+  DEVICE_MEMBER void move(int64_t row, bool stores) {
+    if (stores) store_bytes(shared_.sums(group_), sums(row), kSumBytes);
+    else add_floats(shared_.sums(group_), sums(row), kSumBytes);
     stores_end();
     wait_for_reads();
-    ring.give_back(fills_++, true);
-    if (added_ == nullptr) return;
-    wait_for_stores();
-    added.set(number + 1);
+    shared_.sums_ring(group_).give_back(fills_++, true);
   }
 
   Args& a_;
-  int* const added_;
   const Shared shared_;
   const int group_;
-  Sections sections_;
   const KeyTiles<kKeys, kQueries> tiles_;
   uint32_t fills_ = 0;
 };
-
-// The thread that clears sums.
-DEVICE void clear_sums(Args& a, const Shared& shared) {
-  const Sections sections(a);
-  const RingK ring = shared.k_ring();
-#pragma unroll 1
-  for (uint32_t n = 0;; ++n) {
-    ring.wait_until_full(n);
-    const KeyTile tile = shared.tile(n);
-    ring.give_back(n, true);
-    if (tile.steps == 0) break;
-    sections.clear_ahead(tile.place, shared.zeros());
-  }
-}
 
 }  // namespace rapt::nvidia

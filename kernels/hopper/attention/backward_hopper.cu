@@ -2,9 +2,9 @@
 // dK += dS^T Q, and dQ = dS K. dQ is added to float32 sums in memory, in any order or, if it is asked for, a fixed one.
 //
 // A workgroup stays on its multiprocessor and computes tiles of keys (key_tiles.hpp) in steps of queries. Two groups of
-// four warps have 64 keys each, and keep dK and dV in registers. Four more warps have one thread that copies, one for
-// each group that adds its dQ to memory, and one that clears sums (sections.hpp). The groups exchange dS through shared
-// memory. A group makes dQ of half of the step: of 64 queries if the head dim is 64, else of half of the dims.
+// four warps have 64 keys each, and keep dK and dV in registers. Four more warps have one thread that copies, and one
+// for each group that adds its dQ to memory. The groups exchange dS through shared memory. A group makes dQ of half of
+// the step: of 64 queries if the head dim is 64, else of half of the dims.
 //
 // S of the next step is started before dV and dK of this one, so that its exponentials run beside these.
 #include "kernels/hopper/attention/backward_copies.hpp"
@@ -359,16 +359,12 @@ RAPT_SYMBOL(const __grid_constant__ rapt_hopper_backward_scores_args arguments) 
     publish_barriers();
     if constexpr (kScores) shared.dropout() = DropoutSeed::of(arguments.all.backward.problem);
   }
-  for (int i = thread_id(); i < kZeroBytes / 16; i += kThreads)
-    reinterpret_cast<uint4*>(memory + Shared::kZeros)[i] = make_uint4(0, 0, 0, 0);
-  publish_shared();
   barrier();
   if (group == 0) {
     give_up_registers<kFeederRegisters>();
     if (thread_id() == 0) Feeder(arguments, shared).run();
     else if (thread_id() % kWave == 0 && thread_id() / kWave <= kGroups)
       Adder(arguments, shared, thread_id() / kWave - 1).run();
-    else if (thread_id() == (kGroups + 1) * kWave) clear_sums(arguments.all, shared);
   } else if (kDropsApart && group > kGroups) {
     give_up_registers<kFeederRegisters>();
     if (has_dropout(arguments.all.backward.problem)) Dropout(arguments, shared).run();

@@ -42,7 +42,6 @@ using RingKept = Ring<2>;
 using Sums = Accumulators<kSumTiles>;  // of dQ: 64 rows
 using StageOfOptions = StageOfScores<1, kGroups>;
 inline constexpr int kSumBytes = kGroupRows * kSumTiles * 8 * static_cast<int>(sizeof(float));
-inline constexpr int kZeroBytes = 1024;
 inline constexpr int kKeptBytes = kGroups * kGroupThreads * static_cast<int>(sizeof(Kept));
 inline constexpr int kStatisticsBytes = kQueries * static_cast<int>(sizeof(rapt_abi_row_statistics));
 
@@ -60,8 +59,7 @@ struct Shared {
                        kDout = kQ + kStages * PanelsQ::kBytes;
   static constexpr int kDs = kDout + kStages * PanelsQ::kBytes, kSums = kDs + kStages * PanelsDs::kBytes;
   static constexpr int kScoreTiles = kSums + kGroups * kSumBytes;
-  static constexpr int kZeros = kScoreTiles + (kScores ? (kCrowded ? 1 : 2) * StageOfOptions::kBytes : 0);
-  static constexpr int kStatistics = kZeros + kZeroBytes;
+  static constexpr int kStatistics = kScoreTiles + (kScores ? (kCrowded ? 1 : 2) * StageOfOptions::kBytes : 0);
   static constexpr int kSteps = kStatistics + kStages * kStatisticsBytes, kBarriers = kSteps + (kScores ? 32 : 0);
   static constexpr int kTile = kBarriers + RingK::kBytes + RingV::kBytes + 3 * RingQ::kBytes +
                                (kScores ? RingScores::kBytes : 0) + (kDropsApart ? RingKept::kBytes : 0) +
@@ -77,7 +75,6 @@ struct Shared {
   DEVICE_MEMBER PanelsQ dout(uint32_t stage) const { return {address + kDout + stage * PanelsQ::kBytes}; }
   DEVICE_MEMBER PanelsDs ds(uint32_t stage) const { return {address + kDs + stage * PanelsDs::kBytes}; }
   DEVICE_MEMBER uint32_t sums(int group) const { return address + kSums + static_cast<uint32_t>(group * kSumBytes); }
-  DEVICE_MEMBER uint32_t zeros() const { return address + kZeros; }
   DEVICE_MEMBER const char* statistics(uint32_t stage) const { return memory + kStatistics + stage * kStatisticsBytes; }
   DEVICE_MEMBER StepOfQ& step(uint32_t n) const { return reinterpret_cast<StepOfQ*>(memory + kSteps)[RingQ::stage(n)]; }
   DEVICE_MEMBER KeyTile& tile(uint32_t n) const {
@@ -107,8 +104,8 @@ struct Shared {
   }
 
   DEVICE_MEMBER void init(bool drops_apart) const {
-    // Readers: groups, the threads that add their dQ, the one that clears, and dropout's warps.
-    k_ring().init(2 * kGroups + 1 + (drops_apart ? 4 : 0));
+    // Readers: groups, the threads that add their dQ, and dropout's warps.
+    k_ring().init(2 * kGroups + (drops_apart ? 4 : 0));
     v_ring().init(kGroups);
     q_ring().init(kGroups, 2);
     dout_ring().init(kGroups);

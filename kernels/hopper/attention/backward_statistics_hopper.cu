@@ -1,10 +1,9 @@
-// Writes the statistics of rows that backward_hopper reads, zeros in dq's sums, and zeros in gradients of rows that
+// Writes the statistics of rows that backward_hopper reads, and zeros in its counters and in gradients of rows that
 // belong to no sequence. delta is the diagonal of dO O^T.
 //
 // A workgroup for each multiprocessor computes tiles of 64 rows, one after another. One thread copies rows of O and dO,
-// another one stores zeros, and two groups of four warps multiply, each every second tile.
+// and two groups of four warps multiply, each every second tile.
 #include "kernels/hopper/attention/padded_rows.hpp"
-#include "kernels/hopper/isa/bulk_copy.hpp"
 #include "kernels/hopper/attention/row_statistics.hpp"
 #include "kernels/hopper/attention/unused_rows.hpp"
 #include "kernels/hopper/tile/diagonal.hpp"
@@ -15,7 +14,6 @@ namespace rapt::nvidia {
 
 using T = RAPT_DTYPE;
 inline constexpr int kColumns = 64, kPanels = RAPT_HEAD_DIM / kColumns, kThreads = RAPT_WAVES * kWave;
-inline constexpr int kZeros = kGroupRows * kColumns * static_cast<int>(sizeof(float));  // bytes
 inline constexpr int kGroups = RAPT_WAVES / 4 - 1;
 using Rows = Panels<kGroupRows, kColumns>;
 using Filled = Ring<4>;
@@ -23,9 +21,8 @@ using Filled = Ring<4>;
 // Shared memory. A stage has panels of O, then of dO.
 struct Shared {
   static constexpr int kStageBytes = 2 * kPanels * Rows::kBytes, kStages = Filled::kBytes / (2 * Barrier::kBytes);
-  static constexpr int kZero = kStages * kStageBytes, kBarriers = kZero + kZeros;
+  static constexpr int kBarriers = kStages * kStageBytes;
   static constexpr int kBytes = kBarriers + Filled::kBytes;
-  char* memory;
   uint32_t address;
 
   DEVICE_MEMBER Filled ring() const { return {address + kBarriers}; }
@@ -38,14 +35,15 @@ static_assert(RAPT_SHARED_BYTES == Shared::kBytes, "shared= of the row");
 
 using Args = const rapt_hopper_backward_args;
 
-// f(number, block) for each tile of the workgroup.
+// f(number, block) for each tile of the workgroup. The first heads come last: backward_hopper then finds their dO in
+// L2.
 template <class F>
 DEVICE void for_tiles(Args& a, const F& f) {
   Problem& p = a.backward.problem;
-  const int tiles = PaddedRows::blocks(p.seqlen_q);
+  const int tiles = PaddedRows::blocks(p.seqlen_q), all = tiles * p.heads_q * p.batch;
   uint32_t n = 0;
 #pragma unroll 1
-  for (int i = workgroup_id(); i < tiles * p.heads_q * p.batch; i += static_cast<int>(gridDim.x)) {
+  for (int i = all - 1 - workgroup_id(); i >= 0; i -= static_cast<int>(gridDim.x)) {
     const int head = i / tiles;
     const Block block = block_at(p, {0, head % p.heads_q, head / p.heads_q}, i % tiles * kGroupRows);
     if (block.first_row < PaddedRows::blocks(block.q.count) * kGroupRows) f(n++, block);
@@ -71,30 +69,19 @@ DEVICE void copy_rows(Args& a, const Shared& shared) {
   });
 }
 
-DEVICE void clear_sums(Args& a, const Shared& shared) {
-  Problem& p = a.backward.problem;
-  const int heads = a.clears_ahead ? a.heads_at_once * p.group : p.heads_q * p.batch;  // sections.hpp
-  for_tiles(a, [&](uint32_t, const Block& block) {
-    if (block.batch * p.heads_q + block.head >= heads) return;
-    float* const sums = PaddedRows(a.backward).sums(block, block.head, block.first_row);
-#pragma unroll 1
-    for (int i = 0; i < a.backward.dq_sum.dims / kColumns; ++i)
-      store_bytes(shared.address + Shared::kZero, sums + i * kGroupRows * kColumns, kZeros);
-    stores_end();
-  });
-  wait_for_stores();
-}
-
 // The products of rows of O and dO: the lane receives the two of its own rows.
 DEVICE void multiply_own(Args& a, const Shared& shared, uint32_t n, float (&own)[2]) {
   Accumulators<kGroupRows / 8> c;
   products_begin();
 #pragma unroll 1
-  for (int panel = 0; panel < panels_of(a); ++panel)
+  for (int panel = 0; panel < panels_of(a); ++panel) {
+    // The same in all lanes: the compiler then computes descriptors once for a warp.
+    const Rows out = {__shfl_sync(~0u, shared.out(n, panel).address, 0)};
+    const Rows dout = {out.address + kPanels * Rows::kBytes};
 #pragma unroll
     for (int i = 0; i < kColumns / Rows::kStepColumns; ++i)
-      multiply_rows(c, shared.out(n, panel).rows(0) + Rows::along_columns(i),
-                    shared.dout(n, panel).rows(0) + Rows::along_columns(i), panel + i > 0, T());
+      multiply_rows(c, out.rows(0) + Rows::along_columns(i), dout.rows(0) + Rows::along_columns(i), panel + i > 0, T());
+  }
   products_end();
   wait_for_products<0>();
   keep(c);
@@ -138,21 +125,17 @@ KERNEL(rapt::nvidia::kThreads, 1)
 RAPT_SYMBOL(const __grid_constant__ rapt_hopper_backward_args arguments) {
   using namespace rapt::nvidia;
   extern __shared__ __align__(1024) char memory[];
-  const Shared shared = {memory, shared_address(memory)};
+  const Shared shared = {shared_address(memory)};
   if (thread_id() == 0) {
     shared.ring().init(1);
     publish_barriers();
   }
-  for (int i = thread_id(); i < kZeros / 16; i += kThreads)
-    reinterpret_cast<uint4*>(memory + Shared::kZero)[i] = make_uint4(0, 0, 0, 0);
   for (int i = workgroup_id() * kThreads + thread_id(); i < arguments.count;
        i += static_cast<int>(gridDim.x) * kThreads)
     arguments.counters[i] = 0;
-  publish_shared();
   barrier();
   const int group = __shfl_sync(~0u, thread_id() / kGroupThreads, 0) - 1;
   if (group >= 0) make_statistics(arguments, shared, static_cast<uint32_t>(group));
   else if (thread_id() == 0) copy_rows(arguments, shared);
-  else if (thread_id() == kWave) clear_sums(arguments, shared);
   else if (thread_id() >= 2 * kWave) clear_gradients(arguments);
 }

@@ -15,7 +15,6 @@ struct KeyTile {
   int begin_step, end_step;  // the first one; what would be the next one after the last
   int stride;                // from a step to the next one: 1, or -1 in a fixed order
   int full_begin, full_end;  // queries that attend all of the keys
-  int place;                 // among all tiles
 
   DEVICE_MEMBER int after(int step) const { return step + stride == end_step ? begin_step : step + stride; }
 };
@@ -24,7 +23,7 @@ template <int Keys, int Rows>
 class KeyTiles {
  public:
   DEVICE_MEMBER explicit KeyTiles(const rapt_hopper_backward_scores_args& a)
-      : a_(a.all), last_heads_(a.last_heads), ordered_(a.added != nullptr) {}
+      : a_(a.all), last_heads_(a.last_heads), ordered_(a.all.in_order != 0) {}
 
   // The place of the next tile. In a fixed order workgroups wait for tiles before their own, so the first tile too is
   // taken from the counter, whichever workgroup begins first.
@@ -54,7 +53,6 @@ class KeyTiles {
       // Queries that do not exist weigh 0.
       tile.full_end = queries.full_end < block.q.count ? queries.full_end : steps * Rows;
     }
-    tile.place = place;
     return tile;
   }
   // Steps from this one on have no keys of the tile before.

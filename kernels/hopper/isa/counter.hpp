@@ -10,22 +10,22 @@ namespace rapt::nvidia {
 struct Counter {
   int* value;
 
-  // What this thread has stored, and waited for, becomes visible before.
-  DEVICE_MEMBER void add() const {
-    fence();
-    asm volatile("fence.acq_rel.gpu;\nred.release.gpu.global.add.s32 [%0], 1;" ::"l"(value) : "memory");
-  }
-  // The same, where no other thread changes the counter meanwhile.
+  // True in the one thread that changes the counter from `from` to `to`.
+  DEVICE_MEMBER bool take(int from, int to) const { return atomicCAS(value, from, to) == from; }
+  // What this thread has stored, and waited for, becomes visible before. No other thread changes the counter meanwhile.
   DEVICE_MEMBER void set(int to) const {
     fence();
     asm volatile("st.release.gpu.global.s32 [%0], %1;" ::"l"(value), "r"(to) : "memory");
   }
-  // What comes afterwards sees the stores of all who added.
-  DEVICE_MEMBER void wait_for(int count) const {
+  // If so, what comes afterwards sees the stores of who has set the counter.
+  DEVICE_MEMBER bool is_at_least(int count) const {
     int now;
-    do asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(now) : "l"(value) : "memory");
-    while (now < count);
+    asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(now) : "l"(value) : "memory");
     fence();
+    return now >= count;
+  }
+  DEVICE_MEMBER void wait_for(int count) const {
+    while (!is_at_least(count)) continue;
   }
 
  private:
