@@ -33,18 +33,49 @@ enum Attribute : uint8_t {          // EIATTR_...
 // it.
 constexpr int kReservedBytes = 1024;
 
+// Between products of one batch. Good kernels have up to 2; two or four for each product are bad.
+constexpr int kMostMoves = 3;
+
 // One machine instruction has 16 bytes. Numbers as `cuobjdump -sass` prints them beside the names.
 struct Instruction {
   uint64_t low, high;
 
   bool multiplies() const { return opcode() == 0x1f0; }                                // HGMMA
   bool is_exponential() const { return opcode() == 0x108 && (high >> 10 & 15) == 2; }  // MUFU.EX2
+  bool makes_uniform() const { return opcode() == 0xca; }       // R2UR: from a register of lanes to one of the warp
+  bool separates_batches() const { return opcode() == 0x1c5; }  // WARPGROUP: waits for products, or begins them
   // WARPGROUP.DEPBAR that lets no batch still run
-  bool waits_for_all() const { return opcode() == 0x1c5 && (high >> 16 & 1) && (high >> 8 & 63) == 0; }
+  bool waits_for_all() const { return separates_batches() && (high >> 16 & 1) && (high >> 8 & 63) == 0; }
 
  private:
   uint64_t opcode() const { return low & 0x1ff; }  // without the kinds of operands
 };
+
+template <class F>
+void for_instructions(std::span<const std::byte> code, const F& f) {
+  for (; code.size() >= sizeof(Instruction); code = code.subspan(sizeof(Instruction))) {
+    Instruction i{};
+    std::memcpy(&i, code.data(), sizeof i);
+    f(i);
+  }
+}
+
+// The most moves to the warp's registers between products of one batch. Products take their descriptors from these
+// registers. Where the compiler thinks that lanes may be apart, it computes descriptors for each lane and moves them.
+int moves_between_products(std::span<const std::byte> code) {
+  int most = 0, moves = 0, since_product = 0;
+  bool started = false;
+  for_instructions(code, [&](const Instruction& i) {
+    if (i.separates_batches()) started = false, moves = 0;
+    else if (i.makes_uniform()) ++since_product;
+    else if (i.multiplies()) {
+      if (started) moves += since_product;
+      most = std::max(most, moves);
+      started = true, since_product = 0;
+    }
+  });
+  return most;
+}
 
 // False if there are exponentials, but none is between products and the last wait for all of them before the next ones:
 // the softmax does not run beside products. The compiler moves that wait up if it may. A wait may also be in a branch
@@ -52,13 +83,11 @@ struct Instruction {
 bool softmax_overlaps(std::span<const std::byte> code) {
   int all = 0, count = 0;
   bool started = false, found = false;
-  for (; code.size() >= sizeof(Instruction); code = code.subspan(sizeof(Instruction))) {
-    Instruction i{};
-    std::memcpy(&i, code.data(), sizeof i);
+  for_instructions(code, [&](const Instruction& i) {
     if (i.multiplies()) started = true, count = 0;
     else if (i.is_exponential()) ++count, ++all;
     else if (started && i.waits_for_all()) found |= count > 0;
-  }
+  });
   return found || all == 0;
 }
 
@@ -78,6 +107,7 @@ class Cubin : public Elf {
   std::string kernel;
   int registers = 0, stack = 0, static_shared = 0, parameters = 0, threads = 1;
   bool overlaps = true;
+  int moves = 0;
   int first_parameter = 0;  // bytes before it, where it must be aligned
 
  private:
@@ -100,7 +130,9 @@ class Cubin : public Elf {
     if (!name.starts_with(".text.")) return;
     if (!kernel.empty()) fail("has several functions, must have one kernel");
     kernel = name.substr(6);
-    overlaps = softmax_overlaps(part(section.sh_offset, section.sh_size, "the code"));
+    const auto code = part(section.sh_offset, section.sh_size, "the code");
+    overlaps = softmax_overlaps(code);
+    moves = moves_between_products(code);
   }
   void read_attributes(std::span<const std::byte> bytes) {
     while (bytes.size() >= 4) {
@@ -136,7 +168,7 @@ class Cubin : public Elf {
 class NvidiaKernel final : public Compiled {
  public:
   NvidiaKernel(const Cubin& cubin, int given)
-      : stack_(cubin.stack), static_shared_(cubin.static_shared), overlaps_(cubin.overlaps) {
+      : stack_(cubin.stack), static_shared_(cubin.static_shared), overlaps_(cubin.overlaps), moves_(cubin.moves) {
     resources.target = "sm_" + std::to_string(cubin.processor());
     resources.name = cubin.kernel;
     resources.lanes = 32;
@@ -156,6 +188,11 @@ class NvidiaKernel final : public Compiled {
     at_most(found, "registers", resources.registers, row.budget.registers);
     if (row.on_hopper() && !overlaps_ && !find_operation(row.operation)->alternates)
       found.push_back("no exponential is between products and the wait for them: softmax does not run beside products");
+    if (row.on_hopper() && moves_ > kMostMoves)
+      found.push_back(std::to_string(moves_) +
+                      " moves to the warp's registers are between products of one batch, at most " +
+                      std::to_string(kMostMoves) +
+                      " may be: behind a branch of single lanes the compiler computes descriptors lane by lane");
     const Occupancy o = occupancy_of(row, arch);
     if (o.waves < row.budget.occupancy)
       found.push_back("occupancy is " + std::to_string(o.waves) + " warps per partition, the row requires at least " +
@@ -176,6 +213,7 @@ class NvidiaKernel final : public Compiled {
 
   int stack_, static_shared_;
   bool overlaps_;
+  int moves_;
 };
 
 }  // namespace

@@ -50,6 +50,7 @@ std::string hopper_backward_archive();  // the three kernels of a pass, of head_
 namespace instruction {
 inline constexpr std::array<uint64_t, 2> product = {0x01e00000045879f0, 0x000fe2000c7018ff},
                                          exponential = {0x0000009800987308, 0x000e220000000800},
+                                         to_uniform = {0x000000000b0772ca, 0x000fe400000e0000},
                                          reciprocal = {0x0000000000007308, 0x000e220000001000},
                                          wait_for_one = {0x00008000000079c5, 0x000fc40000010100},
                                          wait_for_all = {0x00008000000079c5, 0x000fe40000010000};

@@ -78,6 +78,17 @@ TEST(Hopper, ExponentialsRunBesideProducts) {
   EXPECT_EQ(hopper_error({product, wait_for_one, wait_for_all, exponential, wait_for_all}), "no error");
 }
 
+TEST(Hopper, DescriptorsAreInTheWarpsRegisters) {
+  using namespace instruction;
+  EXPECT_EQ(hopper_error({to_uniform, to_uniform, to_uniform, to_uniform, product, product}), "no error");
+  EXPECT_EQ(hopper_error({product, to_uniform, to_uniform, product, to_uniform, product}), "no error");
+  EXPECT_EQ(hopper_error({product, to_uniform, to_uniform, wait_for_all, to_uniform, to_uniform, product}), "no error");
+  EXPECT_EQ(hopper_error({product, to_uniform, to_uniform, product, to_uniform, to_uniform, product, wait_for_all}),
+            kHopper +
+                "4 moves to the warp's registers are between products of one batch, at most 3 may be: behind a branch "
+                "of single lanes the compiler computes descriptors lane by lane");
+}
+
 TEST(Hopper, WhatTheCompilerSaysOfProductsIsRead) {
   using namespace instruction;
   const std::string loss = "Potential Performance Loss: wgmma.mma_async instructions are serialized";

@@ -269,7 +269,8 @@ class Group {
     for (int half = 0; half < 2; ++half) {
       const int key = work.first_key + warp_row() + row_in_wave(0, half, lane());
       const bool exists = key < p.seqlen_k;
-      if (rarely(exists && not_finite(sums, half))) shared_.found() = 1;
+      // A vote: behind a branch of single lanes the compiler takes products' descriptors from registers of the lanes.
+      if (rarely(any_lane(exists && not_finite(sums, half)))) shared_.found() = 1;
       store_row<T>(data + key * to.seq, Weighs ? p.head_dim_v : p.head_dim, sums, half, lane(), Weighs ? 1 : p.scale,
                    exists);
     }
