@@ -180,6 +180,9 @@ struct rapt_abi_row_statistics {
  *   backward_fused  does the same, and adds to dq_sum of all rows of q that attend these keys, in any order.
  *   backward_dq_round  computes block_q rows of dq of one head, from dq_sum.
  *
+ *   backward_short  computes dq, dk and dv of one head of k, whose keys are at most block_q. No other kernel precedes
+ * it; there are no statistics and no dq_sum.
+ *
  *   backward_dbias  computes block_q rows and block_k columns of dbias, summed over all that bias is broadcast to.
  *   backward_dsink  computes one element of dsink.
  */

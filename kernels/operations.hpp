@@ -20,6 +20,7 @@ enum class Stage : uint8_t {
   backward_dkv,
   backward_fused,
   backward_dq_round,
+  backward_short,
   backward_dbias,
   backward_dsink
 };
@@ -56,6 +57,7 @@ inline constexpr StageName kStages[] = {{Stage::forward, "forward"},
                                         {Stage::backward_dkv, "backward_dkv"},
                                         {Stage::backward_fused, "backward_fused"},
                                         {Stage::backward_dq_round, "backward_dq_round"},
+                                        {Stage::backward_short, "backward_short"},
                                         {Stage::backward_dbias, "backward_dbias"},
                                         {Stage::backward_dsink, "backward_dsink"}};
 
@@ -83,6 +85,7 @@ inline constexpr Operation kTable[] = {
     {"backward_dq_hopper", Stage::backward_dq, sizeof(rapt_hopper_backward_args), 128, Family::hopper_apart, true},
     {"backward_dkv_hopper", Stage::backward_dkv, sizeof(rapt_hopper_backward_args), 64, Family::hopper_apart, true,
      true},
+    {"backward_short", Stage::backward_short, sizeof(rapt_backward_args), 0, Family::whole},
     {"backward_dbias", Stage::backward_dbias, sizeof(rapt_backward_args)},
     {"backward_dsink", Stage::backward_dsink, sizeof(rapt_backward_args)},
     {"backward_dq_wide", Stage::backward_dq, sizeof(rapt_backward_args), 0, Family::slices},  // as forward_wide

@@ -15,7 +15,7 @@ namespace {
 // A pass is led by its kernel of the first of these stages.
 std::span<const char* const> leading_stages(rapt_op op) {
   static constexpr const char* kForward[] = {"split", "forward"};
-  static constexpr const char* kBackward[] = {"backward_fused", "backward_dkv", "backward_dq"};
+  static constexpr const char* kBackward[] = {"backward_fused", "backward_dkv", "backward_short", "backward_dq"};
   return op == RAPT_FORWARD ? std::span<const char* const>(kForward) : kBackward;
 }
 

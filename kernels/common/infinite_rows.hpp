@@ -2,9 +2,11 @@
 // row attends gets the row's Inf or NaN in each element. If dropout dropped the key, it gets NaN, as 0 times Inf is.
 //
 // A wave computes kWave keys by kWave elements. Each lane finds out whether a row attends its key, and then adds its
-// element of the row to all keys that the row attends. Only rows whose delta = dO . O is not finite are looked at.
+// element of the row to all keys that the row attends. Only rows whose delta = dO . O is not finite are looked at; if
+// no kernel left statistics, those whose dO is not finite.
 #pragma once
 
+#include "kernels/common/huge.hpp"
 #include "kernels/common/runs.hpp"
 #include "kernels/common/scores.hpp"
 
@@ -116,6 +118,33 @@ struct InfiniteSums {
   }
 };
 
+// The rows of one head of q, by their statistics.
+struct RowsOfStatistics {
+  const rapt_abi_row_statistics* data;
+
+  DEVICE RowsOfStatistics of(BackwardArguments& a, const Block& block) {
+    return {statistics_of(a, block.batch, block.q, block.head)};
+  }
+  DEVICE_MEMBER bool finite(int row) const { return is_finite(data[row].delta); }
+  DEVICE_MEMBER float lse(int row) const { return data[row].lse; }
+};
+
+// The same where no kernel left statistics.
+template <class T>
+struct RowsOfDout {
+  const char *dout, *lses;
+  int64_t row_bytes, lse_bytes;
+  int dims;
+
+  DEVICE RowsOfDout of(BackwardArguments& a, const Block& block) {
+    const float* const lses = lse_at(a, block.batch, block.head, block.q, 0);
+    return {first_row_of(a.dout, block.batch, block.q, block.head), reinterpret_cast<const char*>(lses), a.dout.seq,
+            a.lse.query, a.problem.head_dim_v};
+  }
+  DEVICE_MEMBER bool finite(int row) const { return is_finite<T>(dout + row * row_bytes, dims); }
+  DEVICE_MEMBER float lse(int row) const { return *reinterpret_cast<const float*>(lses + row * lse_bytes); }
+};
+
 // The waves that share the keys: all of a workgroup.
 struct AllWaves {
   DEVICE void wait() { global_barrier(); }
@@ -123,7 +152,7 @@ struct AllWaves {
 };
 
 // For `Keys` keys from block.first_row on in the block's head of k. Their dV has been stored, by the `Waves` waves.
-template <class T, bool General, int Keys, int Waves, class Sharing = AllWaves>
+template <class T, bool General, int Keys, int Waves, class Sharing = AllWaves, class Rows = RowsOfStatistics>
 DEVICE void add_infinite_rows(BackwardArguments& a, const Block& block) {
   if (a.dv.data == nullptr) return;
   Sharing::wait();
@@ -141,15 +170,15 @@ DEVICE void add_infinite_rows(BackwardArguments& a, const Block& block) {
 #pragma unroll 1
     for (int g = 0; g < p.group && !sums.complete(); ++g) {
       sums.block.head = block.head * p.group + g;
-      const rapt_abi_row_statistics* const statistics = statistics_of(a, block.batch, block.q, sums.block.head);
+      const Rows of_head = Rows::of(a, sums.block);
 #pragma unroll 1
       for (int first = rows.begin; first < rows.end && !sums.complete(); first += kWave) {
         const int row = min(first + lane, rows.end - 1);
-        Lanes left = lanes_where(first + lane < rows.end && !is_finite(statistics[row].delta));
+        Lanes left = lanes_where(first + lane < rows.end && !of_head.finite(row));
 #pragma unroll 1
         for (; left != 0 && !sums.complete(); left &= left - 1) {
           const int next = first + first_of(left);
-          sums.add(next, statistics[next].lse);
+          sums.add(next, of_head.lse(next));
         }
       }
     }

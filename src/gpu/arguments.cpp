@@ -260,7 +260,8 @@ rapt_backward_args backward_args(const BackwardCall& call, const Pass& pass, con
 
 void set_stage(const BackwardCall& call, const PassKernel& kernel, const Device& device, rapt_backward_args& a) {
   a.tiles = kernel.tiles;
-  const bool of_keys = kernel.stage() == Stage::backward_dkv || kernel.stage() == Stage::backward_fused;
+  const bool of_keys = kernel.stage() == Stage::backward_dkv || kernel.stage() == Stage::backward_fused ||
+                       kernel.stage() == Stage::backward_short;
   if (a.problem.heads_at_once > 0)
     a.problem.heads_at_once = of_keys ? key_heads_at_once(call, device) : heads_at_once(call, device);
   const bool only_statistics =
@@ -279,7 +280,7 @@ void fill(Arguments& a, const ForwardCall& call, const Pass& pass, const PassKer
 
 void fill(Arguments& a, const BackwardCall& call, const Pass& pass, const PassKernel& kernel, const Device& device,
           char* workspace) {
-  if (kernel.stage() == Stage::backward_dq) {  // which comes first
+  if (kernel.variant == pass.kernels[0].variant) {
     a.backward.all.backward = backward_args(call, pass, device, workspace);
     if (pass.lead->known->hopper) add_maps(a.backward, call, pass, device, workspace);
   }

@@ -1,13 +1,14 @@
-// A pass is a list of kernels that belong together. There are four:
+// A pass is a list of kernels that belong together. There are five:
 //
 //   forward  forward                                         takes a KV cache on Hopper
 //   split    split, split_combine                            combine merges the results over parts of the keys
 //   apart    backward_dq, backward_dkv                       adds in a fixed order
 //   fused    backward_dq, backward_fused, backward_dq_round  computes the scores once, adds to dq in any order; on
 //                                                            Hopper in a fixed order if `deterministic` is asked for
+//   alone    backward_short                                  adds in a fixed order; all keys must fit its tile
 //
 // A backward pass ends with backward_dbias and backward_dsink where their gradients are asked for. In `fused`,
-// backward_dq computes only the statistics of rows.
+// backward_dq computes only the statistics of rows; in `alone` there are none.
 //
 // One kernel leads a pass. Rows of the tuning table name a pass by its leading kernel, and `groups` in a row is the
 // number of that kernel's workgroups. choose() lists the passes that can run: one for each kernel that can lead, with
@@ -39,6 +40,7 @@ uint32_t stages_of(PassKind kind, const Needs& n) {
   if (direction_of(kind) != n.op) return 0;
   if (kind == PassKind::forward) return bit(Stage::forward);
   if (kind == PassKind::split) return bit(Stage::split) | bit(Stage::split_combine);
+  if (kind == PassKind::alone) return bit(Stage::backward_short);
   uint32_t stages = bit(Stage::backward_dq);  // also for the statistics that other stages read
   if (kind == PassKind::fused) stages |= bit(Stage::backward_fused) | bit(Stage::backward_dq_round);
   else if (n.wants(kKeyGradients)) stages |= bit(Stage::backward_dkv);
@@ -50,7 +52,7 @@ uint32_t stages_of(PassKind kind, const Needs& n) {
 // The pass that a kernel belongs to, if the problem needs its stage: `apart` rather than `fused` if both have the
 // stage.
 std::optional<PassKind> home(const Variant& v, const Needs& n) {
-  for (const PassKind kind : {PassKind::forward, PassKind::split, PassKind::apart, PassKind::fused}) {
+  for (const PassKind kind : {PassKind::forward, PassKind::split, PassKind::apart, PassKind::fused, PassKind::alone}) {
     const bool another_order = kind == PassKind::apart && v.known->family == Family::hopper;
     if (!another_order && stages_of(kind, n) & bit(v.known->stage)) return kind;
   }
@@ -97,6 +99,15 @@ std::string cache_refusal(const Variant& v, const Needs& n) {
     return cat("pages must have a multiple of ", v.block_k, " rows, as its tiles of keys have, the problem's have ",
                n.page);
   if (n.padded_pages) return "it takes no padding before keys in pages";
+  return "";
+}
+
+// Why a kernel that computes all gradients alone does not.
+std::string alone_refusal(const Variant& v, const Needs& n) {
+  if (n.seqlen_k > v.block_q)
+    return cat("all keys must fit its tile of ", v.block_q, ", the problem has up to ", n.seqlen_k);
+  if (n.wants(gradient::bias | gradient::sink)) return "it has no gradient of a bias or sink, and leaves no statistics";
+  if (!n.wants(gradient::q | kKeyGradients)) return "it computes dq, dk and dv, and none of them is asked for";
   return "";
 }
 
@@ -242,7 +253,7 @@ class Chooser {
     w.partial_softmax = place(partial, sizeof(rapt_abi_partial));
     w.dq_sum = place(rows + beyond, static_cast<size_t>(pass.dq_sum_dims) * sizeof(float));
     const int64_t copied = hopper && n_.packed ? (n_.heads_q * n_.rows_q + 1) / 2 * 2 : 0;  // padded_rows.hpp
-    w.statistics = place(copied + rows, sizeof(rapt_abi_row_statistics));
+    w.statistics = place(pass.kind == PassKind::alone ? 0 : copied + rows, sizeof(rapt_abi_row_statistics));
     const bool adds = pass.kind == PassKind::fused && hopper;
     w.counters = place(adds ? 2 : 0, sizeof(int32_t));
     w.added = place(adds ? rows / kRowsAdded : 0, sizeof(int32_t));
@@ -285,6 +296,8 @@ std::string refusal(const Variant& v, const Needs& n) {
     return "it computes dq together with dk or dv, not one alone";
   if (pass == PassKind::fused && !n.wants(gradient::q | kKeyGradients))
     return "it computes dq, dk and dv, and none of them is asked for";
+  if (pass == PassKind::alone)
+    if (std::string why = alone_refusal(v, n); !why.empty()) return why;
   // The kernels that merge splits and add up a sink's gradient read float32 of any head dim; dq_round rounds dq. Those
   // beside Hopper's sums of dq see no scores.
   const bool merges = stage == Stage::split_combine || stage == Stage::backward_dsink;

@@ -27,7 +27,8 @@ std::string nvidia_products(const Variant& v) {
 }  // namespace
 
 std::string text_of(const Variant& v) {
-  const bool keys = v.computes(Stage::backward_dkv) || v.computes(Stage::backward_fused);
+  const bool keys =
+      v.computes(Stage::backward_dkv) || v.computes(Stage::backward_fused) || v.computes(Stage::backward_short);
   return cat("tile ", v.block_q, keys ? " keys x " : " queries x ", v.block_k, keys ? " queries, " : " keys, ", v.waves,
              v.waves == 1 ? " wave of " : " waves of ", v.threads / v.waves, " lanes, ",
              v.nvidia.struct_size != 0 ? nvidia_resources(v) : amd_resources(v), ", P ",

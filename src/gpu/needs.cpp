@@ -77,6 +77,7 @@ Grid grid_of(const Variant& v, const Needs& n) {
     case Stage::split: return grid(n.batch, n.heads_k, n.group_rows());  // rows of all heads that share a head of k
     case Stage::backward_dkv:
     case Stage::backward_fused: return grid(n.batch, n.heads_k, n.seqlen_k);
+    case Stage::backward_short: return grid(n.batch, n.heads_k, 1);  // all keys of a head, also where it has none
     case Stage::backward_dbias:
       return grid(n.dbias_shape & RAPT_PER_BATCH ? n.batch : 1, n.dbias_shape & RAPT_PER_HEAD ? n.heads_q : 1,
                   n.dbias_shape & RAPT_PER_QUERY ? n.seqlen_q : 1, std::max<int64_t>(tiles(n.seqlen_k, v.block_k), 1));

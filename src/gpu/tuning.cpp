@@ -41,7 +41,8 @@ constexpr std::string_view kDefaultRows =
     "forward                 use=forward.largest  by=default\n"
     "forward                 use=split.largest    by=default\n"
     "backward                use=fused.largest    by=default\n"
-    "backward                use=apart.largest    by=default\n";
+    "backward                use=apart.largest    by=default\n"
+    "backward                use=alone.largest    by=default\n";
 
 class RowParser {
  public:
@@ -122,9 +123,10 @@ class RowParser {
       return u;
     }
     if (pass == std::end(kPassNames) || parts.size() < 2 || parts.size() > 3 || colon != std::string_view::npos)
-      fail(cat("'", text,
-               "' must be a kernel's whole name, or a pass (forward, split, apart, fused) with a shape, such as ",
-               "forward.largest, split.k32w4 or apart.d256.k32w8"));
+      fail(
+          cat("'", text,
+              "' must be a kernel's whole name, or a pass (forward, split, apart, fused, alone) with a shape, such as ",
+              "forward.largest, split.k32w4 or apart.d256.k32w8"));
     u.pass = static_cast<PassKind>(pass - std::begin(kPassNames));
     if (direction_of(u.pass) != row_.op) fail(cat("'", text, "' is no pass of this row's direction"));
     if (parts.size() == 3) u.tile = tile(parts[1]);
@@ -257,7 +259,8 @@ Tuning of_settings(const std::string& arch) {
 
 bool leads(const Variant& v, rapt_op op) {
   if (op == RAPT_FORWARD) return v.computes(Stage::forward) || v.computes(Stage::split);
-  return v.computes(Stage::backward_dkv) || v.computes(Stage::backward_fused) || v.computes(Stage::backward_dq);
+  return v.computes(Stage::backward_dkv) || v.computes(Stage::backward_fused) || v.computes(Stage::backward_dq) ||
+         v.computes(Stage::backward_short);
 }
 
 }  // namespace

@@ -14,8 +14,8 @@
 namespace rapt::gpu {
 
 // The passes: lists of kernels that belong together. choose.cpp says which kernels each has.
-enum class PassKind : uint8_t { forward, split, apart, fused };
-inline constexpr std::string_view kPassNames[] = {"forward", "split", "apart", "fused"};
+enum class PassKind : uint8_t { forward, split, apart, fused, alone };
+inline constexpr std::string_view kPassNames[] = {"forward", "split", "apart", "fused", "alone"};
 constexpr std::string_view name_of(PassKind kind) { return kPassNames[static_cast<size_t>(kind)]; }
 constexpr rapt_op direction_of(PassKind kind) { return kind <= PassKind::split ? RAPT_FORWARD : RAPT_BACKWARD; }
 

@@ -258,6 +258,26 @@ TEST(Choose, ReasonsOfKernels) {
   EXPECT_EQ(of_dq.text(n, kBackwards[0].name), kBackwards[0].name + ": no kernel of backward_dkv can run with it");
 }
 
+// A kernel that takes all keys of a head in one tile needs no other, and nothing of the workspace.
+TEST(Choose, KeysOfOneTile) {
+  std::vector<Variant> kernels = kBackwards;
+  kernels.push_back(variant("backward_short.d64.bf16.plain.k64w4", DType::bf16, 64, "plain", 64));
+  const std::string name = kernels.back().name;
+  const MadeUpShelf shelf("backward seqlen_k<65 groups>=0.04 use=alone.d64.k64w4 by=x\n" + kOfBackward, kernels);
+  const auto needs = [](const std::string& sizes) { return of(sizes + " d64 bf16 det", RAPT_BACKWARD); };
+  EXPECT_EQ(shelf.text(needs("b2 hq4 hk2 sq900 sk64")), name + " by table line 1");
+  EXPECT_EQ(shelf.text(needs("b2 hq4 hk2 sq8 sk64")), name + " by table line 1");
+  EXPECT_EQ(shelf.choose(needs("b2 hq4 hk2 sq900 sk64")).pass.workspace.bytes, 0u);
+  EXPECT_EQ(shelf.choose(needs("b2 hq4 hk2 sq900 sk0")).pass.kernels.at(0).workgroups, 4u) << "dq is 0";
+  EXPECT_EQ(shelf.text(needs("b1 hq6 hk3 sq900 sk64")), kApart + " by table line 3") << "too few workgroups";
+  EXPECT_EQ(shelf.text(needs("b2 hq4 hk2 sq8 sk65")), kApart + " by table line 3");
+  const auto refused = [&](const std::string& sizes) { return shelf.choose(of(sizes, RAPT_BACKWARD)).reasons.back(); };
+  EXPECT_EQ(refused("b1 hq2 hk2 sq8 sk65 d64 bf16"), "all keys must fit its tile of 64, the problem has up to 65");
+  EXPECT_EQ(refused("b1 hq2 hk2 sq8 sk9 d64 bf16 sink grads=dq,dsink"),
+            "it has no gradient of a bias or sink, and leaves no statistics");
+  EXPECT_NE(refused("b1 hq2 hk2 sq8 sk9 d64 bf16 alibi").find("plain kernels lack "), std::string::npos);
+}
+
 TEST(Choose, RowsOfEqualBits) {
   const MadeUpShelf shelf("backward deterministic=yes use=apart.smallest by=x\n" + kOfBackward, kBackwards);
   EXPECT_TRUE(shelf.text(of("b1 hq2 hk1 sq8 sk9 d64 bf16 det", RAPT_BACKWARD)).ends_with("line 1"));

@@ -189,6 +189,36 @@ TEST_F(FakeFused, ByName) {
   EXPECT_NE(refused.find("deterministic is asked for, and it adds to dq in any order"), std::string::npos) << refused;
 }
 
+// The kernel that computes all gradients alone, with a tile of 128 keys.
+class FakeShort : public FakeBackward {
+ protected:
+  FakeShort() : FakeBackward({"backward_short gfx942 dtype=bf16 head_dim=64 block_k=32"}) {}
+  static constexpr const char* kBackend = "hip.backward_short.d64.bf16.plain.k32w4";
+};
+
+TEST_F(FakeShort, LaunchesOneKernelWithoutWorkspace) {
+  rapt::api::preload(kFirst);
+  hip.calls.clear();
+  backward({.backend = kBackend}, false);
+  EXPECT_EQ(hip.calls, std::vector<std::string>{"launch"});
+  ASSERT_EQ(hip.launches.size(), 1U);
+  EXPECT_EQ(hip.launches[0].symbol, "backward_short_d64_bf16_plain_k32w4");
+  EXPECT_EQ(hip.launches[0].shape.grid, (Extent{2, 1, 1})) << "a head of k of each of two sequences";
+  rapt_backward_args arguments;
+  ASSERT_EQ(hip.launches[0].arguments.size(), sizeof arguments);
+  std::memcpy(&arguments, hip.launches[0].arguments.data(), sizeof arguments);
+  EXPECT_EQ(arguments.tiles, 1);
+  EXPECT_NE(arguments.dq.data, nullptr);
+  EXPECT_EQ(arguments.dk.data, nullptr) << "was not asked for";
+  EXPECT_EQ(arguments.problem.group, 2);
+}
+
+TEST_F(FakeShort, LeavesNoStatisticsForASink) {
+  const std::string refused = error_of([&] { backward({.backend = kBackend}); }, RAPT_UNSUPPORTED);
+  EXPECT_NE(refused.find("it has no gradient of a bias or sink"), std::string::npos) << refused;
+  EXPECT_TRUE(hip.launches.empty());
+}
+
 // One query of four heads over a cache of one head and 2000 keys, on 10 compute units.
 class FakeSplit : public Fake {
  protected:

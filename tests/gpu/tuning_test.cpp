@@ -24,7 +24,7 @@ TEST(Tuning, ErrorsNameTheLine) {
     return "";
   };
   const std::string use =
-      "must be a kernel's whole name, or a pass (forward, split, apart, fused) with a shape, such as "
+      "must be a kernel's whole name, or a pass (forward, split, apart, fused, alone) with a shape, such as "
       "forward.largest, split.k32w4 or apart.d256.k32w8";
   EXPECT_EQ(error("sideways use=forward.smallest by=x"), "t line 1: 'sideways' must be forward or backward");
   EXPECT_EQ(error("\nforward by=x"), "t line 2: use= is missing");

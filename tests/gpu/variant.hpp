@@ -17,6 +17,7 @@ struct Variant {
   int64_t tile = 0;
   bool general = false, scores = false, backward = false, triton = false, hopper = false;  // general: not plain
   bool sums = false;  // Hopper's pass that adds up dq in memory
+  int64_t keys = 0;   // of a kernel whose tile must hold all keys of a problem; or 0
   size_t turn = 0;    // which of the shared problems it takes first
 };
 inline std::ostream& operator<<(std::ostream& out, const Variant& v) { return out << v.arch << ' ' << v.name; }
@@ -41,7 +42,10 @@ inline bool takes_dropout(const Variant& v) {
 }
 
 // The gradient of a sink needs the statistics that Hopper's backward kernels with features scores ask for.
-inline bool takes_sink(const Variant& v) { return !v.triton && (!(v.hopper && v.backward) || (v.sums && v.scores)); }
+// backward_short leaves none.
+inline bool takes_sink(const Variant& v) {
+  return !v.triton && v.keys == 0 && (!(v.hopper && v.backward) || (v.sums && v.scores));
+}
 
 // Split kernels take KV caches, and so do Hopper's plain forward kernels whose tiles of keys fit pages.
 inline bool takes_cache(const Variant& v) {
@@ -73,7 +77,8 @@ inline std::vector<Variant> all_variants() {
       if (k.operation == std::string("backward_dsink") || combines(k.name)) dtype = "bf16";
       all.push_back({archive.arch(), k.name, dtype, k.head_dim, k.features != std::string("plain"),
                      k.features == std::string("scores"), std::string(k.operation).starts_with("backward"),
-                     by_triton(k.name), std::string(k.operation).ends_with("_hopper"), sums_dq(k.name)});
+                     by_triton(k.name), std::string(k.operation).ends_with("_hopper"), sums_dq(k.name),
+                     k.operation == std::string("backward_short") ? k.block_q : 0});
     }
   }
   std::ranges::stable_sort(all, {}, [](const Variant& v) { return std::tuple(v.backward, v.dtype, v.tile); });

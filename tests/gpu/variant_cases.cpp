@@ -1,5 +1,6 @@
 #include "variant_cases.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <set>
 #include <sstream>
@@ -285,6 +286,32 @@ Case for_hopper(const Case& c, const Variant& v) {
     text += (text.empty() ? "" : " ") + word;
   }
   return {text, c.kind, aligned(text, c.layout)};
+}
+
+Case for_short(const Case& c, const Variant& v) {
+  const auto fitting = [&](const std::string& keys) {
+    return std::to_string(std::min<int64_t>(std::stoll(keys), v.keys));
+  };
+  std::istringstream words(c.problem);
+  std::string text;
+  for (std::string word; words >> word;) {
+    if (word == "sink") continue;
+    if (word.starts_with("sk")) word = "sk" + fitting(word.substr(2));
+    if (word.starts_with("varlen=")) {
+      std::istringstream sequences(word.substr(7));
+      word = "varlen=";
+      for (std::string one; std::getline(sequences, one, ',');) {
+        const size_t colon = one.find(':');
+        word += (word.ends_with('=') ? "" : ",") + one.substr(0, colon + 1) + fitting(one.substr(colon + 1));
+      }
+    }
+    text += (text.empty() ? "" : " ") + word;
+  }
+  return {text, c.kind, c.layout};
+}
+
+Case taken_by(const Case& c, const Variant& v) {
+  return v.triton ? for_triton(c, v.tile) : v.hopper ? for_hopper(c, v) : v.keys > 0 ? for_short(c, v) : c;
 }
 
 }  // namespace test

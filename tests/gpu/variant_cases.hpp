@@ -49,4 +49,10 @@ Case for_triton(const Case& c, int64_t tile);
 // memory.
 Case for_hopper(const Case& c, const Variant& v);
 
+// The same for a kernel whose tile must hold all keys: there are no more of them, and there is no sink.
+Case for_short(const Case& c, const Variant& v);
+
+// The problem as the kernel takes it.
+Case taken_by(const Case& c, const Variant& v);
+
 }  // namespace test

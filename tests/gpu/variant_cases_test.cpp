@@ -18,6 +18,7 @@ std::vector<Variant> every_sort() {
     v.triton = by_triton(v.name);
     v.hopper = v.name.find("_hopper.") != v.name.npos;
     v.sums = sums_dq(v.name);
+    v.keys = v.name.starts_with("backward_short.") ? 64 : 0;
     return v;
   };
   return {kernel("forward.d64.bf16.plain.k32w4", false, false),
@@ -33,7 +34,8 @@ std::vector<Variant> every_sort() {
           kernel("backward_dq.d64.bf16.plain.tq64k64w4", false, false),
           kernel("backward_hopper.d64.bf16.plain.k128w12", false, false),
           kernel("backward_hopper.d64.bf16.scores.k64w16", true, true),
-          kernel("backward_dkv_hopper.d256.bf16.plain.k64w12", false, false)};
+          kernel("backward_dkv_hopper.d256.bf16.plain.k64w12", false, false),
+          kernel("backward_short.d64.bf16.plain.k32w4", false, false)};
 }
 
 TEST(VariantCases, HaveEveryOptionOfTheirKernels) {
@@ -44,9 +46,10 @@ TEST(VariantCases, HaveEveryOptionOfTheirKernels) {
     if (v.hopper && takes_cache(v)) std::ranges::copy(cached_cases(v.dtype, v.tile), std::back_inserter(cases));
     if (v.sums && takes_dropout(v)) std::ranges::copy(dropout_cases(v.dtype, v.tile), std::back_inserter(cases));
     for (Case c : cases) {
-      if (v.triton) c = for_triton(c, v.tile);
-      if (v.hopper) c = for_hopper(c, v);
-      options.merge(options_of(Problem(c.problem)));
+      c = taken_by(c, v);
+      const Problem problem(c.problem);
+      EXPECT_TRUE(v.keys == 0 || problem.c.seqlen_k <= v.keys) << v << ": " << c.problem;
+      options.merge(options_of(problem));
     }
     for (const std::string& option : options_taken(v)) EXPECT_TRUE(options.contains(option)) << v << ": " << option;
   }

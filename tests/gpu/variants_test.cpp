@@ -326,7 +326,7 @@ TEST_P(EveryVariant, MeetsTheRule) {
   std::vector<Case> cases = cases_of(v, combines(v.name) ? 64 : v.tile, longer, of_every_kernel);
   if (!amd && v.tile > 512)  // it has code of its own for rows of up to 512 elements
     std::ranges::copy(cases_of(v, 512, longer, of_other_tile), std::back_inserter(cases));
-  for (Case& c : cases) c = v.triton ? for_triton(c, v.tile) : v.hopper ? for_hopper(c, v) : c;
+  for (Case& c : cases) c = taken_by(c, v);
   const auto start = std::chrono::steady_clock::now();
   const bool simulated = rapt::describe(devices().at(v.arch)).simulator != 0;
   const size_t step = longer ? 1 : simulated ? 8 : 3;
@@ -344,16 +344,19 @@ TEST_P(EveryVariant, MeetsTheRule) {
   if (v.name.starts_with("backward_dbias")) check_no_keys(v), problems += 2;
   if (v.backward && !v.name.starts_with("backward_dsink")) {
     check_rows_without_keys(v);
-    if (!v.triton && !v.hopper) check_rows_without_keys(v, " sink"), check_row_without_logits(v), problems += 2;
+    if (takes_sink(v) && !v.hopper) check_rows_without_keys(v, " sink"), check_row_without_logits(v), problems += 2;
     check_row_not_finite(v, "b1 hq2 hk1 sq40 sk40", "");
-    check_row_not_finite(v, "b2 hq2 hk1 sq40 sk70", v.hopper && !v.sums ? "" : " varlen=40:40,9:70");
+    check_row_not_finite(v, v.keys > 0 ? "b2 hq2 hk1 sq40 sk60" : "b2 hq2 hk1 sq40 sk70",
+                         v.keys > 0            ? " varlen=40:40,9:60"
+                         : v.hopper && !v.sums ? ""
+                                               : " varlen=40:40,9:70");
     check_row_not_finite(v, "b1 hq2 hk1 sq40 sk40", takes_dropout(v) ? " drop=0.2" : "", true);
     problems += 4;
     if (v.general && takes_dropout(v)) check_row_not_finite(v, "b1 hq2 hk1 sq40 sk40", " drop=0.3"), ++problems;
     if (!amd && !v.triton) check_small_weights(v), ++problems;
     // NaN in a key: other keys than the ones that its rows attend have finite gradients.
-    check(v, {"b2 hq2 hk1 sq90 sk80 d" + std::to_string(v.tile) + " " + v.dtype + " window=9,5" +
-                  (v.general ? " bias=b1h1" : ""),
+    const std::string sizes = v.keys > 0 ? "b2 hq2 hk1 sq70 sk60 d" : "b2 hq2 hk1 sq90 sk80 d";
+    check(v, {sizes + std::to_string(v.tile) + " " + v.dtype + " window=9,5" + (v.general ? " bias=b1h1" : ""),
               Kind::poison_seen, layout_for(v)});
     ++problems;
     if (v.dtype == "fp16") check_large_gradients(v), ++problems;

@@ -40,6 +40,31 @@ DEVICE void store_rows(const Staged& staged, int row, char* out, int64_t seq, in
   wave_barrier();
 }
 
+// The same for `Dims` elements of each row, from `first` on.
+template <int Rows, int Dims, class Staged>
+DEVICE void store_slice(const Staged& staged, int row, int first, char* out, int64_t seq, int rows, int dims) {
+  using element = typename Staged::element;
+  constexpr int chunks = Dims * Staged::kSize / 16;
+  const int lane = staged.thread % kWave;
+  wave_barrier();
+  if (aligned(out, seq) && dims * Staged::kSize % 16 == 0) {
+#pragma unroll
+    for (int n = 0; n < Rows * chunks; n += kWave) {
+      const int i = (n + lane) / chunks, dim = first + (n + lane) % chunks * (16 / Staged::kSize);
+      if (i < rows && dim < dims)
+        *reinterpret_cast<uint4*>(out + i * seq + dim * Staged::kSize) =
+            *reinterpret_cast<const uint4*>(staged.at(row + i) + dim);
+    }
+  } else {
+#pragma unroll 1
+    for (int i = 0; i < min(rows, Rows); ++i)
+#pragma unroll 1
+      for (int dim = first + lane; dim < min(dims, first + Dims); dim += kWave)
+        *reinterpret_cast<element*>(out + i * seq + dim * Staged::kSize) = staged.at(row + i)[dim];
+  }
+  wave_barrier();
+}
+
 // Stores the lane's elements of a row of out, one by one; `half` is as in TileLogits.
 template <class T, int Tiles>
 DEVICE void store_elements(char* row, int dims, const TileC (&o)[Tiles], int half, int lane) {

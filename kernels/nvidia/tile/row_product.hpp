@@ -77,6 +77,19 @@ DEVICE void row_products(const Staged& dout, int row, const RowWords<T, Dims>& o
     products[half] = __shfl_sync(~0u, own % 2 ? c[half][2 * half + 1] : c[half][2 * half], own * 4 + own / 2);
 }
 
+// The same where rows of out are staged too.
+template <class T, class Staged>
+DEVICE void row_products(const Staged& dout, int row, const Staged& out, float (&products)[2]) {
+  RowWords<T, Staged::kDims> words;
+#pragma unroll
+  for (int dim = 0; dim < Staged::kDims; dim += kStep<T>) {
+    const Fragment b = out.operands_b(row, dim);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) words.x[dim / kStep<T>][i / 2][i % 2] = b.x[i];
+  }
+  row_products(dout, row, words, products);
+}
+
 // For float32, with the sums of add_float_products(): each of the four lanes that share a row has the whole sum.
 template <int Dims, class Staged>
 DEVICE void row_products(const Staged& dout, int row, const RowWords<fp32, Dims>& out, float (&products)[2]) {

@@ -39,6 +39,10 @@ struct SharedRows {
       return {{load(0, 0), load(1, 0), load(0, 8), load(1, 8)}};
     }
   }
+  // 16 elements of 16 rows, as operand A whose columns the rows are. For 16-bit types.
+  DEVICE_MEMBER Fragment operand_a_transposed(int row, int dim) const {
+    return load_transposed(base(lane() / 16 * 8 + lane() % 8, lane() / 8 % 2) + offset(row, dim));
+  }
 
  private:
   DEVICE_MEMBER int lane() const { return thread % kWave; }
