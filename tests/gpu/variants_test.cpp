@@ -262,6 +262,47 @@ void check_large_sums(const Variant& v) {
         << v << ", large sums, key " << key;
 }
 
+// Two sinks that take the whole weight of their rows, because they are infinite, or are in the log2 domain. A third one
+// is -Inf there, and the lse of rows without keys, which are the first seven.
+Inputs with_huge_sinks(const Variant& v, const std::string& sizes, const std::string& more = "") {
+  const std::string problem = sizes + " d" + std::to_string(v.tile) + " " + v.dtype + " causal sink" + more;
+  Inputs inputs = Yardstick::made(v, {v.general ? problem + " bias=b1h1" : problem, Kind::normal, layout_for(v)});
+  inputs.sink = inputs.sink.converted(kFp32);
+  inputs.sink.set(0, 3e38), inputs.sink.set(1, std::numeric_limits<double>::infinity()), inputs.sink.set(2, -3e38);
+  return inputs;
+}
+
+void check_huge_sinks(const Variant& v, const std::string& sizes, const std::string& more = "") {
+  const Inputs inputs = with_huge_sinks(v, sizes, more);
+  const Results results = run_on(devices().at(v.arch), inputs, backend_of(v), Layout::compact);
+  const int64_t rows = results.lse.shape()[2], heads = 4, dim = results.out.shape()[3];
+  for (int64_t row = 0; row < rows; ++row) {
+    const bool without_keys = row < rows - inputs.k.shape()[1];
+    for (int64_t head = 0; head < 3; ++head) {
+      const double lse = results.lse.at(head * rows + row), sink = inputs.sink.at(head);
+      if (head < 2 || without_keys) ASSERT_EQ(lse, sink) << v << ", huge sinks, row " << row << ", head " << head;
+      else ASSERT_LT(std::fabs(lse), 100) << v << ", huge sinks, row " << row;
+    }
+    for (int64_t x = 0; x < 2 * dim; ++x)
+      ASSERT_EQ(results.out.at(row * heads * dim + x), 0) << v << ", huge sinks, row " << row << ", element " << x;
+  }
+}
+
+// Their rows have gradients of 0, and so have the keys of the first head of k, which no other rows attend.
+void check_gradients_of_huge_sinks(const Variant& v) {
+  const Inputs inputs = with_huge_sinks(v, "b1 hq4 hk2 sq40 sk33");
+  const Results results = gradients(v, inputs, Oracle(inputs));
+  const auto check_head = [&](const char* name, const Tensor& t, int64_t head) {
+    const int64_t heads = t.shape()[2], dim = t.shape()[3];
+    for (int64_t i = 0; i < t.count(); ++i)
+      if (i / dim % heads == head) ASSERT_EQ(t.at(i), 0) << v << ", huge sinks, " << name << " of head " << head;
+      else ASSERT_TRUE(std::isfinite(t.at(i))) << v << ", huge sinks, " << name;
+  };
+  check_head("dq", results.dq, 0), check_head("dq", results.dq, 1);
+  check_head("dk", results.dk, 0), check_head("dv", results.dv, 0);
+  EXPECT_EQ(results.dsink.at(0), 0) << v << ", huge sinks, dsink";
+}
+
 // With the values of small_weights.hpp, compared like any other problem.
 void check_small_weights(const Variant& v) {
   const std::string problem = "b1 hq2 hk1 sq40 sk40 d" + std::to_string(v.tile) + " " + v.dtype;
@@ -367,6 +408,16 @@ TEST_P(EveryVariant, MeetsTheRule) {
   if (!simulated) check_repeated(v, *std::ranges::find_if(cases, [&](const Case& c) { return asks_for(v, c); }));
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   record->add(v, problems, seconds.count(), !HasFailure());
+}
+
+TEST_P(EveryVariant, TakesHugeSinks) {
+  const Variant& v = GetParam();
+  if (!takes_sink(v)) return;
+  if (v.backward) return check_gradients_of_huge_sinks(v);
+  if (!v.arch.starts_with("gfx")) return;  // NVIDIA's kernels give NaN (docs/nvidia.md)
+  check_huge_sinks(v, "b1 hq4 hk2 sq40 sk33");
+  if (combines(v.name))
+    for (const char* more : {"", " alibi"}) check_huge_sinks(v, "b1 hq4 hk2 sq3 sk700", more);
 }
 
 std::string variant_name(const testing::TestParamInfo<Variant>& info) {

@@ -5,7 +5,7 @@
 #include "kernels/amd/tile/logits.hpp"
 #include "kernels/amd/tile/not_finite.hpp"
 #include "kernels/amd/tile/wave_part.hpp"
-#include "kernels/common/scores.hpp"
+#include "kernels/common/sink.hpp"
 
 namespace rapt::amd {
 
@@ -97,9 +97,10 @@ DEVICE bool store(Arguments& a, int pass, Softmax<T, General>& softmax, const Ti
     add_where_weighted<T>(out, dims, part.lane, added(pass), o);
     return false;
   }
-  const float factor = softmax.finish(sink_of<General>(a.problem, block)) * (General ? a.problem.keep_scale : 1);
+  const Sink sink = Sink::of<General>(a.problem, block);
+  const float factor = softmax.finish(sink.logit) * (General ? a.problem.keep_scale : 1);
   store_result<T>(out, dims, aligned(head, a.out.seq), part.lane, factor, o);
-  if (part.slice == 0 && part.lane < kTile) store_lse(a, block, row, softmax.lse());
+  if (part.slice == 0 && part.lane < kTile) store_lse(a, block, row, sink.lse(softmax.lse()));
   return again;
 }
 

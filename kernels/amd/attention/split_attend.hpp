@@ -4,6 +4,7 @@
 
 #include "kernels/amd/tile/huge_logits.hpp"
 #include "kernels/amd/tile/split_keys.hpp"
+#include "kernels/common/sink.hpp"
 #include "kernels/common/softmax.hpp"
 
 namespace rapt::amd {
@@ -224,9 +225,9 @@ DEVICE float finish_row(SplitArguments& a, const SplitBlock& block, int pass, in
   }
   const SplitRow place = split_row(a, block, row);
   const Block of_head = block.block(a.problem, place.head);
-  const float factor =
-      softmax.finish_total(sink_of<General>(a.problem, of_head)) * (General ? a.problem.keep_scale : 1);
-  if (writes && pass < kAbove) store_lse(a, of_head, place.query, softmax.lse());
+  const Sink sink = Sink::of<General>(a.problem, of_head);
+  const float factor = softmax.finish_total(sink.logit) * (General ? a.problem.keep_scale : 1);
+  if (writes && pass < kAbove) store_lse(a, of_head, place.query, sink.lse(softmax.lse()));
   return factor;
 }
 

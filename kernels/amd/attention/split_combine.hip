@@ -1,7 +1,7 @@
 // Merges the partial results of a row of q, one for each split of the keys. Each of kCombineParts parts of a workgroup
 // merges every eighth split, in order, with an online softmax over the splits; then the parts are added in order.
 #include "kernels/common/split.hpp"
-#include "kernels/common/scores.hpp"
+#include "kernels/common/sink.hpp"
 #include "kernels/common/softmax.hpp"
 
 namespace rapt::amd {
@@ -97,14 +97,15 @@ DEVICE void combine(SplitArguments& a, CombineShared& shared) {
       factors[i] = shared.softmax[i].sum != 0 ? factor : 0;
       softmax.sum += factors[i] * shared.softmax[i].sum;
     }
-    const float factor = softmax.finish_total(sink_of<Natural>(p, block)) * p.keep_scale;
+    const Sink sink = Sink::of<Natural>(p, block);
+    const float factor = softmax.finish_total(sink.logit) * p.keep_scale;
     if (thread < kCombineDims && first_dim + thread < p.head_dim_v) {
       float total = 0;
 #pragma unroll
       for (int i = 0; i < kCombineParts; ++i) total += factors[i] * shared.out[i][thread / kOfLane].x[thread % kOfLane];
       store_float(to + (first_dim + thread) * size, a.partial.out_dtype, total * factor);
     }
-    if (thread == 0 && first_dim == 0) store_lse(a, block, query, softmax.lse());
+    if (thread == 0 && first_dim == 0) store_lse(a, block, query, sink.lse(softmax.lse()));
   }
 }
 
