@@ -90,9 +90,9 @@ gpu-folder: deps-test ## build/gpu-tests: what a machine with an NVIDIA GPU need
 	@tools/install-deps cuda
 	tools/install-nvcc build/nvcc
 	$(if $(TRITON),@tools/install-triton build/triton)
-	cmake --preset cuda $(every_sm) -DRAPT_KERNEL_FILTER= -DRAPT_TRITON=$(if $(TRITON),ON,OFF) >/dev/null && cmake --build --preset cuda --target archives rapt_cli gpu_variants_test gpu_kv_cache_test gpu_attack gpu_overhead
+	cmake --preset cuda $(every_sm) -DRAPT_KERNEL_FILTER= -DRAPT_TRITON=$(if $(TRITON),ON,OFF) >/dev/null && cmake --build --preset cuda --target archives rapt_cli gpu_variants_test gpu_kv_cache_test attack gpu_overhead
 	cmake -E make_directory build/gpu-tests/lib build/gpu-tests/kernels
-	cp tools/gpu-tests build/cuda/cli/rapt build/cuda/tests/gpu/gpu_variants_test build/cuda/tests/gpu/gpu_kv_cache_test build/cuda/tests/gpu/gpu_attack build/cuda/tests/gpu/gpu_overhead build/gpu-tests
+	cp tools/gpu-tests build/cuda/cli/rapt build/cuda/tests/gpu/gpu_variants_test build/cuda/tests/gpu/gpu_kv_cache_test build/cuda/tests/attack build/cuda/tests/gpu/gpu_overhead build/gpu-tests
 	cp build/cuda/src/librapt.so.0 build/gpu-tests/lib && cp build/cuda/kernels/*.rapt build/gpu-tests/kernels
 	$(if $(WHEEL),rm -rf build/gpu-tests/python && python3 -m zipfile -e $(WHEEL) build/gpu-tests/python)
 	$(if $(WHEEL),rm -rf build/gpu-tests/python-tests && cp -r python/tests build/gpu-tests/python-tests && cp tools/flash-attn-tests build/gpu-tests)

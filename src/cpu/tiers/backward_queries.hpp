@@ -71,7 +71,9 @@ inline void tile_deltas(const BackwardScratch& w, const QueryOperands& queries, 
 
 // Makes the operands of the lanes' queries [0, n), all of one head. Rows that attend nothing (lse -inf) count as zero
 // rows: P is finite and all its factors are 0. Where plain strips are made, a row of huge lse counts as not finite:
-// rounding alone could take the exponent of its P out of exp2's range. special_strip() keeps P at most 1.
+// rounding alone could take the exponent of its P out of exp2's range. special_strip() keeps P at most 1. Also, all
+// strips of such a row must be made in one way: the two ways round large exponents differently, which shows where terms
+// cancel.
 template <class T>
 void make_operands(const BackwardCall& call, const Sequence& s, const BackwardScratch& w, const QueryOperands& o,
                    int64_t head, int64_t n) {
@@ -88,7 +90,7 @@ void make_operands(const BackwardCall& call, const Sequence& s, const BackwardSc
   }
   const T *q[kQueryBlock], *dout[kQueryBlock], *out[kQueryBlock];
   const bool special = has_score_options(call) || call.dropout != 0;
-  const float largest_lse = special ? std::numeric_limits<float>::max() : 0x1p22f;
+  const float largest_lse = special ? std::numeric_limits<float>::max() : 0x1p12f;
   bool lse_finite = true;
   for (int64_t at = 0; at < all; ++at) {
     const float value = lse[lse_offset(call.lse, s, lanes.query[at], head)];

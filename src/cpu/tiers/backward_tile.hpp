@@ -221,7 +221,7 @@ class BackwardTile {
 
   void special_logits(int64_t g, int64_t key, int64_t rows, const Strip& s) {
     renew_near_cap<T>(call_, s_, *w_.lanes, head_k_, g, key, rows, s.data, s.row);
-    keep_tanh(call_, s.data, s.row, rows, w_.capped);
+    keep_slopes(call_, s.data, s.row, rows, w_.capped);
     apply_score_options(call_, s_, *w_.lanes, *w_.alibi, g, key, rows, w_.added, s.data, s.row);
     apply_edges(*w_.lanes, g, key, rows, s.data, s.row);
   }

@@ -116,22 +116,29 @@ inline void cap_logits(const Call& call, float* s, int64_t count) {
   for (int64_t i = 0; i < count; i += kLanes) store(s + i, splat(cap) * tanh(load(s + i) * splat(1 / cap)));
 }
 
-// For the gradient of softcap: tanh(scale * s / softcap) of the strip s [rows][row] of products.
-inline void keep_tanh(const Call& call, const float* s, int64_t row, int64_t rows, float* tanhs) {
+// The slope of tanh, 4 e / (1 + e)^2 with e = exp(-2|x|). 1 - tanh^2 would lose small slopes, and far above the cap
+// there may be no other.
+RAPT_INLINE F tanh_slope(F x) {
+  const F e = exp2_subnormal(float_of(bits_of(x) & 0x7FFFFFFF) * splat(-2 * kLog2e)), one_more = splat(1.f) + e;
+  return splat(4.f) * e / (one_more * one_more);
+}
+
+// For the gradient of softcap: its slopes at the strip s [rows][row] of products.
+inline void keep_slopes(const Call& call, const float* s, int64_t row, int64_t rows, float* slopes) {
   if (call.softcap == 0) return;
   const float factor = static_cast<float>(call.scale) / static_cast<float>(call.softcap);
   for (int64_t r = 0; r < rows; ++r)
     for (int i = 0; i < kVectors; ++i)
-      store(tanhs + r * kGroupLanes + i * kLanes, tanh(load(s + r * row + i * kLanes) * splat(factor)));
+      store(slopes + r * kGroupLanes + i * kLanes, tanh_slope(load(s + r * row + i * kLanes) * splat(factor)));
 }
 
-// Turns the gradient of capped logits into the gradient of the logits, with keep_tanh's result.
-inline void cap_gradient(const Call& call, const float* tanhs, float* ds, int64_t row, int64_t rows) {
+// Turns the gradient of capped logits into the gradient of the logits, with keep_slopes' result.
+inline void cap_gradient(const Call& call, const float* slopes, float* ds, int64_t row, int64_t rows) {
   if (call.softcap == 0) return;
   for (int64_t r = 0; r < rows; ++r)
     for (int i = 0; i < kVectors; ++i) {
-      const F t = load(tanhs + r * kGroupLanes + i * kLanes), x = load(ds + r * row + i * kLanes);
-      store(ds + r * row + i * kLanes, x == F{} ? x : x * (splat(1.f) - t * t));
+      const F slope = load(slopes + r * kGroupLanes + i * kLanes), x = load(ds + r * row + i * kLanes);
+      store(ds + r * row + i * kLanes, x == F{} ? x : x * slope);
     }
 }
 

@@ -1,44 +1,15 @@
-// Random problems with random values, Inf, NaN, denormal, huge and tiny numbers among them. Forward and backward passes
-// are compared with float64 by the rule of docs/architecture.md.
-//
-// Usage: gpu_attack DEVICE SECONDS FIRST [COUNT]. DEVICE is cpu, cuda:0, ... Case n depends on n alone. It prints every
-// failure and the number of calls, and exits with 1 if a call failed.
-#include <chrono>
-#include <cmath>
-#include <cstdio>
-#include <iostream>
-#include <limits>
-#include <random>
-#include <sstream>
-#include <stdexcept>
+#include "attack/attack_case.hpp"
 
-#include "device_run.hpp"
-#include "rapt/rapt.hpp"
-#include "support/allowance.hpp"
+#include <cmath>
+#include <limits>
+#include <sstream>
+
+#include "attack/dice.hpp"
+#include "attack/extreme_values.hpp"
 
 namespace test {
 
 namespace {
-
-class Dice {
- public:
-  explicit Dice(uint64_t seed) : engine_(seed * 0x9e3779b97f4a7c15u) {}
-  int64_t up_to(int64_t most) { return static_cast<int64_t>(engine_() % static_cast<uint64_t>(most + 1)); }
-  bool one_in(int64_t n) { return up_to(n - 1) == 0; }
-  template <class T>
-  T of(std::initializer_list<T> all) {
-    return all.begin()[up_to(static_cast<int64_t>(all.size()) - 1)];
-  }
-
- private:
-  std::mt19937_64 engine_;
-};
-
-struct AttackCase {
-  uint64_t number;
-  std::string problem, values;  // what was done to the values
-  Inputs inputs;
-};
 
 std::string lengths_of(Dice& dice, int64_t& batch) {
   const auto length = [&] {
@@ -86,8 +57,7 @@ std::string options_of(Dice& dice) {
   return text;
 }
 
-std::string problem_of(Dice& dice) {
-  const int64_t dim = dice.of<int64_t>({8, 16, 32, 40, 64, 64, 72, 96, 128, 128, 128, 160, 192, 256, 512});
+std::string problem_of(Dice& dice, int64_t dim) {
   const int64_t heads_k = 1 + dice.up_to(1), group = dice.of<int64_t>({1, 1, 2, 3});
   int64_t batch;
   const std::string lengths = lengths_of(dice, batch);
@@ -158,9 +128,12 @@ void change_values(Dice& dice, Inputs& in, bool large, std::ostream& done) {
   }
 }
 
+}  // namespace
+
 AttackCase make_case(uint64_t number) {
   Dice dice(number);
-  const std::string text = problem_of(dice);
+  const std::string text =
+      problem_of(dice, dice.of<int64_t>({8, 16, 32, 40, 64, 64, 72, 96, 128, 128, 128, 160, 192, 256, 512}));
   const Problem problem(text);
   const auto kind =
       dice.of<Kind>({Kind::normal, Kind::normal, Kind::normal, Kind::outliers, Kind::large, Kind::identical,
@@ -177,130 +150,16 @@ AttackCase make_case(uint64_t number) {
   return made;
 }
 
-// The first element that is Inf or NaN in one of them alone, or an Inf of the other sign.
-std::string first_misplaced(const Tensor& x, const Tensor& exact) {
-  for (int64_t i = 0; i < exact.count(); ++i) {
-    const double a = x.at(i), b = exact.at(i);
-    if (a == b || (std::isnan(a) && std::isnan(b)) || (std::isfinite(a) && std::isfinite(b))) continue;
-    std::ostringstream text;
-    text << ", element " << i << " is " << a << ", in float64 " << b;
-    return text.str();
-  }
-  return "";
+AttackCase make_extreme_case(uint64_t number) {
+  Dice dice(number);
+  const std::string text = problem_of(dice, dice.of<int64_t>({8, 16, 33, 40, 64, 64, 128, 128, 160, 256, 320}));
+  const auto layout = dice.of<Layout>({Layout::compact, Layout::compact, Layout::spaced, Layout::padded});
+  AttackCase made{number, text, "", make_inputs(Problem(text), Kind::normal, layout, number)};
+  made.inputs.dropout_seed = number;
+  std::ostringstream done;
+  make_extreme(dice, made.inputs, done);
+  made.values = done.str();
+  return made;
 }
-
-const Tensor& named(const Results& results, const std::string& name) {
-  for (const auto& [own, tensor] : results.named())
-    if (own == name) return *tensor;
-  throw std::runtime_error(name);
-}
-
-// Whether a result over its allowance is as right as the rule can say. The rule has no measure where the plain formula
-// overflows in the tensors' type: there a result must be as exact as its operands, which have that type. Nor has it a
-// term for sums that cancel with dropout, where the terms are at most 1 / (1 - p) times as large.
-bool excused(const Inputs& in, const Oracle& oracle, const Measure& m) {
-  if (m.misplaced > 0 || !m.gaps_untouched) return false;
-  const Tensor &exact = named(oracle.exact(), m.tensor), &plain = named(oracle.plain(), m.tensor);
-  double largest = 0;
-  bool overflows = false;
-  for (int64_t i = 0; i < exact.count(); ++i) {
-    if (!std::isfinite(exact.at(i))) continue;
-    largest = std::max(largest, std::fabs(exact.at(i)));
-    overflows |= !std::isfinite(plain.at(i));
-  }
-  if (overflows) return m.error <= 0x1p-9 * largest;
-  if (in.problem.c.dropout == 0 || (m.tensor != "dq" && m.tensor != "dk")) return false;
-  Problem without = in.problem;
-  without.c.dropout = 0;
-  const auto terms = rapt::cli::bounds_of(without.c, in, &in.dout).cancelled();
-  const double lost = 0x1p-24 * (m.tensor == "dq" ? terms.dq : terms.dk) / (1 - in.problem.c.dropout);
-  return m.error <= m.allowance + lost;
-}
-
-struct Target {
-  bool host;
-  rapt_device device;
-  std::string backend;
-  int64_t calls = 0, failed = 0, refused = 0;
-
-  void attack(const AttackCase& c) {
-    const Oracle oracle(c.inputs);
-    check(c, oracle, false, [&] { return forward_of(c.inputs); });
-    check(c, oracle, true, [&] { return backward_of(c.inputs, oracle.given()); });
-  }
-
- private:
-  Results forward_of(const Inputs& in) const {
-    if (!host) return run_on(device, in, backend, Layout::compact);
-    return run(in, {.backend = backend, .backward = false});
-  }
-  Results backward_of(const Inputs& in, const Results& given) const {
-    if (!host) return run_backward_on(device, in, given, backend, Layout::compact);
-    Results results = make_results(in, Layout::compact, true);
-    if (backward(in, results, {.backend = backend, .given = &given}) != RAPT_OK)
-      throw std::runtime_error(rapt_last_error());
-    results.out = given.out, results.lse = given.lse;
-    return results;
-  }
-
-  // A backward pass was given the plain formula's out, and lse.
-  template <class Call>
-  void check(const AttackCase& c, const Oracle& oracle, bool backward, const Call& call) {
-    try {
-      const Results results = call();
-      ++calls;
-      bool ok = true;
-      for (const Measure& m : oracle.measure(results)) {
-        const bool given = backward && (m.tensor == "out" || m.tensor == "lse");
-        if (given || m.ok() || excused(c.inputs, oracle, m)) continue;
-        ok = false;
-        std::cout << c.number << " | " << c.problem << " | " << c.values << " | " << m.text();
-        if (m.misplaced > 0) std::cout << first_misplaced(named(results, m.tensor), named(oracle.exact(), m.tensor));
-        std::cout << '\n';
-      }
-      failed += !ok;
-    } catch (const std::runtime_error& e) {
-      const std::string text = e.what();
-      if (text.find("no backend") == text.npos && text.find("none of") == text.npos) {
-        ++failed;
-        std::cout << c.number << " | " << c.problem << " | " << c.values << " | " << text.substr(0, 300) << '\n';
-      } else {
-        ++refused;
-      }
-    }
-  }
-};
-
-Target target_of(const std::string& name) {
-  if (name.starts_with("cpu")) return {true, {RAPT_CPU, 0}, name};
-  const size_t colon = name.find(':');
-  const std::string vendor = name.substr(0, colon);
-  const int32_t index = colon == name.npos ? 0 : std::stoi(name.substr(colon + 1));
-  return {false, {vendor == "hip" ? RAPT_ROCM : RAPT_CUDA, index}, vendor};
-}
-
-int attack(int count, char** words) {
-  if (count < 4) throw std::runtime_error("gpu_attack DEVICE SECONDS FIRST [COUNT]");
-  using Clock = std::chrono::steady_clock;
-  Target target = target_of(words[1]);
-  const auto end = Clock::now() + std::chrono::duration<double>(std::stod(words[2]));
-  const uint64_t first = std::stoull(words[3]), most = count > 4 ? std::stoull(words[4]) : UINT64_MAX / 2;
-  uint64_t cases = 0;
-  for (; cases < most && Clock::now() < end; ++cases) target.attack(make_case(first + cases));
-  std::cout << "cases " << cases << " calls " << target.calls << " failed " << target.failed << " refused "
-            << target.refused << '\n';
-  return target.failed == 0 ? 0 : 1;
-}
-
-}  // namespace
 
 }  // namespace test
-
-int main(int count, char** words) {
-  try {
-    return test::attack(count, words);
-  } catch (const std::exception& e) {
-    std::cerr << e.what() << '\n';
-    return 2;
-  }
-}
