@@ -13,8 +13,9 @@ struct Kernels {
   // Bytes of 64-byte aligned workspace at this concurrency.
   size_t (*forward_workspace)(const ForwardCall& call, int32_t concurrency);
   size_t (*backward_workspace)(const BackwardCall& call, int32_t concurrency);
-  void (*forward)(const ForwardCall& call, const rapt_executor& executor, char* workspace);
-  void (*backward)(const BackwardCall& call, const rapt_executor& executor, char* workspace);
+  // False if denormal numbers that the instructions take for 0 may count in a result: without_dots() keeps them.
+  bool (*forward)(const ForwardCall& call, const rapt_executor& executor, char* workspace);
+  bool (*backward)(const BackwardCall& call, const rapt_executor& executor, char* workspace);
 };
 
 struct Tier {
@@ -27,6 +28,7 @@ struct Tier {
 
 size_t tier_count();
 const Tier& tier(size_t index);  // fastest on this processor first; the last, "portable", runs everywhere
+const Kernels& without_dots();   // the fastest kernels that need nothing but what every tier with dot products has
 const char* order_reason();      // why the order departs from the instruction sets' order; "" if it does not
 
 }  // namespace rapt::cpu

@@ -113,6 +113,13 @@ const Tier& tier(size_t index) {
   if (!has_slow_bf16()) return kTiers[index];
   return kTiers[index == kBf16 ? kFp32 : index == kFp32 ? kBf16 : index];
 }
+const Kernels& without_dots() {
+#ifdef RAPT_TIER_avx512
+  return avx512::kKernels;
+#else
+  return portable::kKernels;
+#endif
+}
 const char* order_reason() {
   for (const Tier& t : kTiers)
     if (*t.refused()) return t.refused();

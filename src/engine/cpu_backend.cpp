@@ -3,6 +3,7 @@
 
 #include "base/text.hpp"
 #include "engine/backend.hpp"
+#include "engine/workspace.hpp"
 
 namespace rapt {
 
@@ -40,16 +41,26 @@ class CpuBackend final : public HostBackend {
 
  protected:
   size_t own_bytes(AnyCall call, int32_t concurrency) const override {
-    if (ForwardCall** forward = std::get_if<ForwardCall*>(&call))
-      return tier_.kernels.forward_workspace(**forward, concurrency);
-    return tier_.kernels.backward_workspace(*std::get<BackwardCall*>(call), concurrency);
+    return bytes_of(tier_.kernels, call, concurrency);
   }
   void compute(AnyCall call, const rapt_executor& executor, char* workspace) const override {
-    if (ForwardCall** forward = std::get_if<ForwardCall*>(&call)) tier_.kernels.forward(**forward, executor, workspace);
-    else tier_.kernels.backward(*std::get<BackwardCall*>(call), executor, workspace);
+    if (computed(tier_.kernels, call, executor, workspace)) return;
+    const Workspace other({}, bytes_of(cpu::without_dots(), call, executor.concurrency));
+    computed(cpu::without_dots(), call, executor, other.data());
   }
 
  private:
+  static size_t bytes_of(const cpu::Kernels& kernels, AnyCall call, int32_t concurrency) {
+    if (ForwardCall** forward = std::get_if<ForwardCall*>(&call))
+      return kernels.forward_workspace(**forward, concurrency);
+    return kernels.backward_workspace(*std::get<BackwardCall*>(call), concurrency);
+  }
+  static bool computed(const cpu::Kernels& kernels, AnyCall call, const rapt_executor& executor, char* workspace) {
+    if (ForwardCall** forward = std::get_if<ForwardCall*>(&call))
+      return kernels.forward(**forward, executor, workspace);
+    return kernels.backward(*std::get<BackwardCall*>(call), executor, workspace);
+  }
+
   const cpu::Tier& tier_;
   const bool best_, runs_here_;
 };

@@ -30,13 +30,16 @@ class Backward {
   Backward(const BackwardCall& call, char* workspace, int32_t concurrency)
       : call_(call), cut_(call, concurrency), memory_(call, cut_, concurrency, workspace) {}
 
-  void run(const rapt_executor& executor) const {
+  // False if dot products may have lost what counts.
+  bool run(const rapt_executor& executor) const {
+    int32_t lost = 0;
     std::fill(memory_.dbias, memory_.dbias + memory_.dbias_count, 0.f);
     if (call_.dsink) std::fill(memory_.dsink, memory_.dsink + call_.batch * call_.heads_q, 0.0);
     std::fill(memory_.announced, memory_.announced + memory_.announced_count, 0);
-    parallel_items(executor, cut_.pieces(), [&](int64_t task, int64_t piece) { piece_step(task, piece); });
+    parallel_items(executor, cut_.pieces(), [&](int64_t task, int64_t piece) { piece_step(task, piece, &lost); });
     if (call_.dsink) write_dsink();
     if (call_.dbias) write_dbias();
+    return lost == 0;
   }
 
  private:
@@ -86,18 +89,19 @@ class Backward {
   struct Piece {
     int64_t begin, end;  // in units of 1 / kLateWhole of the queries
     char* sums;          // dK and dV of an item in several pieces
+    int32_t* lost;       // set if dot products may have lost what counts
   };
 
   // Whole items come first, then the first pieces of all late items, then their second pieces, and so on.
-  void piece_step(int64_t task, int64_t piece) const {
+  void piece_step(int64_t task, int64_t piece, int32_t* lost) const {
     const int64_t whole = cut_.items() - cut_.late, late = piece - whole;
-    if (late < 0) return item_step(task, piece, {0, kLateWhole, nullptr});
+    if (late < 0) return item_step(task, piece, {0, kLateWhole, nullptr, lost});
     const int64_t which = late % cut_.late, index = late / cut_.late;
     char* sums = memory_.late_sums + which * static_cast<int64_t>(memory_.sums_bytes);
     // Pieces begin in order: a task took the piece before this one long ago.
     int32_t* done = memory_.late_done + which;
     await(done, index);
-    item_step(task, whole + which, {kLateEnds[index], kLateEnds[index + 1], sums});
+    item_step(task, whole + which, {kLateEnds[index], kLateEnds[index + 1], sums, lost});
     announce(done, index + 1);
   }
 
@@ -145,6 +149,7 @@ class Backward {
       add_block(tile, dq, keys, s, q, operands, sinks);
       if (sinks) memory_.dsink[b * call_.heads_q + q.head] += tile.sink_sum(sink_of(call_, q.head));
     }
+    if (!tile.exact()) announce(piece.lost, 1);
     if (piece.end < kLateWhole) return;
     write_key_rows(call_.dk, s, head_k, keys.dk, first, last, call_.head_dim, static_cast<float>(call_.scale));
     write_key_rows(call_.dv, s, head_k, keys.dv, first, last, call_.head_dim_v, 1.f);
@@ -269,9 +274,9 @@ inline size_t backward_workspace(const BackwardCall& call, int32_t concurrency) 
   return BackwardMemory(call, BackwardCut(call, concurrency), concurrency, nullptr).bytes;
 }
 
-inline void backward(const BackwardCall& call, const rapt_executor& executor, char* workspace) {
-  with_float_type(call.dtype, [&]<class T>(std::type_identity<T>) {
-    Backward<T>(call, workspace, executor.concurrency).run(executor);
+inline bool backward(const BackwardCall& call, const rapt_executor& executor, char* workspace) {
+  return with_float_type(call.dtype, [&]<class T>(std::type_identity<T>) {
+    return Backward<T>(call, workspace, executor.concurrency).run(executor);
   });
 }
 

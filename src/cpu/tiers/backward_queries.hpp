@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "cpu/tiers/backward_scratch.hpp"
+#include "cpu/tiers/small_numbers.hpp"
 
 namespace rapt::cpu::RAPT_TIER {
 
@@ -69,6 +70,21 @@ inline void tile_deltas(const BackwardScratch& w, const QueryOperands& queries, 
 }
 #endif
 
+// Of rows of q and dO that are not null.
+inline QuerySizes sizes_of(const BackwardCall& call, const Bf16* const* q, const Bf16* const* dout, const float* lse,
+                           int64_t head, int64_t n) {
+  Sizes of_q, of_dout;
+  const float sink = call.sink ? sink_of(call, head) : -INFINITY;
+  bool sunk = static_cast<bool>(call.sink);
+  for (int64_t at = 0; at < n; ++at) {
+    if (!q[at]) continue;
+    of_q.add(q[at], call.head_dim);
+    of_dout.add(dout[at], call.head_dim_v);
+    sunk &= lse[at] - sink <= 0x1p-20f * std::max(1.f, std::fabs(sink));
+  }
+  return {of_q.most(), of_dout.most(), of_q.has_denormal() || of_dout.has_denormal(), sunk};
+}
+
 // Makes the operands of the lanes' queries [0, n), all of one head. Rows that attend nothing (lse -inf) count as zero
 // rows: P is finite and all its factors are 0. Where plain strips are made, a row of huge lse counts as not finite:
 // rounding alone could take the exponent of its P out of exp2's range. special_strip() keeps P at most 1. Also, all
@@ -122,6 +138,7 @@ void make_operands(const BackwardCall& call, const Sequence& s, const BackwardSc
     for (int64_t at = 0; at < n; ++at)
       if (q[at]) seen = seen + zero_if_finite(q[at], dim);
   *o.finite = lse_finite && sum(seen) == 0;
+  if constexpr (kDot) *o.sizes = sizes_of(call, q, dout, o.lse, head, n);
   gather_rows<kDot>(q, all, dim, apart(gradient_row(dim)), o.q_rows);
   gather_rows<kDot>(dout, all, dim_v, apart(gradient_row(dim_v)), o.do_rows);
 }

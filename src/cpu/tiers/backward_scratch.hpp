@@ -16,6 +16,13 @@ constexpr int64_t gradient_row(int64_t dim) {
   return kHasTiles ? (dim + kGroupLanes - 1) / kGroupLanes * kGroupLanes : padded(dim);
 }
 
+// What dot products need to know of a block of queries (small_numbers.hpp).
+struct QuerySizes {
+  float q, dout;  // the largest elements
+  bool denormal;  // in q or dO
+  bool sunk;      // sinks leave the keys of all rows almost nothing
+};
+
 // The operands made of a block of queries before it meets keys.
 struct QueryOperands {
   float *q_lanes, *do_lanes;  // lanes are queries
@@ -23,6 +30,7 @@ struct QueryOperands {
   float *lse, *delta;
   float *shift, *shift_rest;  // lse in the log2 domain as a sum of two floats: one is not precise enough for P
   bool* finite;               // whether q and dO hold no Inf or NaN, and no lse is huge
+  QuerySizes* sizes;          // for dot products
 
   QueryOperands(const Call& call, Scratch& carve) {
     const int64_t n = backward_queries(call), d = gradient_row(call.head_dim), dv = gradient_row(call.head_dim_v);
@@ -35,6 +43,7 @@ struct QueryOperands {
     shift_rest = carve.take<float>(n);
     delta = carve.take<float>(n);
     finite = carve.take<bool>(1);
+    sizes = carve.take<QuerySizes>(1);
   }
 
   // Zeros where rows are not written: from the last element to whole tiles.

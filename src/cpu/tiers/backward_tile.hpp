@@ -64,6 +64,9 @@ class BackwardTile {
     fetch_end_ = memory ? memory + floats : nullptr;
   }
 
+  // False if dot products may have lost what counts.
+  bool exact() const { return exact_; }
+
   // The block's part of -dSink: sum over its rows of exp(sink - lse) * delta. A sink of -Inf has no weight in any row,
   // not even where delta is NaN.
   double sink_sum(float sink) const {
@@ -80,14 +83,43 @@ class BackwardTile {
 
   const T* query(const View& view, int64_t lane) const { return query_row<T>(view, s_, *w_.lanes, lane); }
 
-  // Whether these keys' K and V hold no Inf or NaN. The whole range is looked at first, once.
+  // Whether these keys' K and V hold no Inf or NaN.
   bool keys_finite(int64_t j0, int64_t count) {
-    const auto finite = [&](int64_t first, int64_t n) {
-      return rows_finite<T>(call_, call_.k, s_, first, n, head_k_, call_.head_dim) &&
-             rows_finite<T>(call_, call_.v, s_, first, n, head_k_, call_.head_dim_v);
-    };
-    if (range_finite_ < 0) range_finite_ = finite(keys_.first_key, keys_.count);
-    return range_finite_ != 0 || finite(j0, count);
+    return range_finite() || (rows_finite<T>(call_, call_.k, s_, j0, count, head_k_, call_.head_dim) &&
+                              rows_finite<T>(call_, call_.v, s_, j0, count, head_k_, call_.head_dim_v));
+  }
+  // The same of the whole range, which is looked at once.
+  bool range_finite() {
+    if (range_finite_ >= 0) return range_finite_ != 0;
+    if constexpr (kDot) {
+      of_range_ = sizes_of_keys(keys_.first_key, keys_.count);
+      range_finite_ = of_range_.finite();
+    } else {
+      range_finite_ = rows_finite<T>(call_, call_.k, s_, keys_.first_key, keys_.count, head_k_, call_.head_dim) &&
+                      rows_finite<T>(call_, call_.v, s_, keys_.first_key, keys_.count, head_k_, call_.head_dim_v);
+    }
+    return range_finite_ != 0;
+  }
+
+  struct KeySizes {
+    Sizes k, v;
+    bool finite() const { return k.finite() && v.finite(); }
+    bool has_denormal() const { return k.has_denormal() || v.has_denormal(); }
+  };
+  KeySizes sizes_of_keys(int64_t first, int64_t count) const {
+    KeySizes sizes;
+    add_sizes(sizes.k, call_, call_.k, s_, first, count, head_k_, call_.head_dim);
+    add_sizes(sizes.v, call_, call_.v, s_, first, count, head_k_, call_.head_dim_v);
+    return sizes;
+  }
+
+  // Whether dot products of these keys with the queries lose nothing that counts, once P is made.
+  bool keeps_all(int64_t j0, int64_t count) {
+    range_finite();
+    const QuerySizes& q = *o_->sizes;
+    if (q.denormal || std::fabs(call_.scale) > 0x1p30) return false;
+    if (of_range_.has_denormal() && sizes_of_keys(j0, count).has_denormal()) return false;
+    return GradientSizes{q.q, of_range_.k.most(), of_range_.v.most(), q.dout, q.sunk ? most_p_ : 1}.keeps();
   }
 
   void key_block_step(int64_t j0, int64_t count) {
@@ -97,9 +129,11 @@ class BackwardTile {
                v = rows_of(call_.v, keys_.v, j0, count, call_.head_dim_v, w_.values);
     careful_ = !(*o_->finite && keys_finite(j0, count));
     excludes_ = false;
+    most_p_ = 0;
     for (int64_t g = 0; g < w_.lanes->groups; ++g)
       for (int64_t j = 0; j < count; j += kStrip)
         if (careful_ || attends(g, j0 + j, std::min(kStrip, count - j))) strip(g, j, std::min(kStrip, count - j), k, v);
+    if constexpr (kDot) exact_ = exact_ && keeps_all(j0, count);
     excludes_ ? careful_products(j0, count) : products(j0, count, k);
   }
 
@@ -170,7 +204,10 @@ class BackwardTile {
         }
       }
     }
-    if constexpr (kDot) narrow_strip(w_, lane0, j, rows);
+    if constexpr (kDot) {
+      if (o_->sizes->sunk) most_p_ = std::max(most_p_, largest_of(w_.s, rows * kGroupLanes));
+      narrow_strip(w_, lane0, j, rows);
+    }
   }
 
   // Like the plain strip, with options and dropout, and exactly 0 for excluded keys, even if their V is Inf or NaN. P
@@ -347,6 +384,9 @@ class BackwardTile {
   bool begun_ = false, ends_ = false;  // the part had a block before this one; this one is its last
   int64_t block_first_ = 0, block_count_ = 0;
   int range_finite_ = -1;  // unknown, no, yes
+  KeySizes of_range_;      // for dot products, with range_finite_
+  float most_p_ = 0;       // the block's largest P, if sinks leave little
+  bool exact_ = true;
   bool careful_ = false;   // the block's queries or keys hold Inf or NaN
   bool excludes_ = false;  // and some pair of such a query and key must not be read
 };

@@ -32,13 +32,17 @@ class Decode {
     w_.l += slot * kDecodeRows * kLanes;
   }
 
-  void begin(bool with_sink) {
+  // False if dot products with these queries may lose what counts.
+  bool begin(bool with_sink) {
+    Sizes sizes;
     for (int64_t r = 0; r < groups_ * R; ++r) {  // rows that pad a group are zero
       alignas(64) float q[kMaxHeadDim] = {};
       const float sink = with_sink && r < n_ ? early_sink(sink_of(call_, head(r))) : -INFINITY;
-      if (r < n_)
-        copy_row<kDot>(reinterpret_cast<const T*>(call_.q.data) + query_offset(call_.q, s_, query(r), head(r)),
-                       call_.head_dim, q);
+      if (r < n_) {
+        const T* row = reinterpret_cast<const T*>(call_.q.data) + query_offset(call_.q, s_, query(r), head(r));
+        copy_row<kDot>(row, call_.head_dim, q);
+        if constexpr (kDot) sizes.add(row, call_.head_dim);
+      }
       for (int64_t w = 0; w < q_row_; ++w) w_.q[q_at(r, w)] = q[w];
       std::memset(w_.o + r * o_row_, 0, static_cast<size_t>(o_row_) * sizeof(float));
       for (int64_t i = 0; i < W; ++i) {
@@ -46,6 +50,7 @@ class Decode {
         w_.l[Layout::at(groups_, r, i)] = i > 0 || sink == -INFINITY ? 0.f : 1.f;
       }
     }
+    return !kDot || keeps_logits(call_, sizes);
   }
 
   void block(const DecodeBlock& rows, int64_t j0, DecodeAhead& ahead) {
@@ -71,8 +76,11 @@ class Decode {
     DecodeValues<T, Layout>(rows_, groups_, w_.scores, w_.narrow, call_.head_dim_v, w_.o, o_row_, ahead).run();
   }
 
-  void write(const PartialRows* partial) const {
+  // Rows with keys [key_first, key_last). False if dot products with values may have lost what counts.
+  bool write(const PartialRows* partial, int64_t key_first, int64_t key_last) const {
     for (int64_t r = 0; r < n_; ++r) write_row(r, partial);
+    return !kBlockDot<T> ||  // the conversion of results takes denormals for 0 too
+           keeps_values(largest_of(w_.o, n_ * o_row_), call_, s_, key_first, key_last, head_k_);
   }
 
  private:
@@ -271,13 +279,14 @@ class Decode {
 };
 
 // Key heads [first_head, first_head + heads) with keys [key_first, key_last). partial(slot) is where a head's rows go,
-// or null for out and lse.
+// or null for out and lse. False if dot products may have lost what counts.
 template <class T, class Layout, class Partial>
-inline void decode_rows(const ForwardCall& call, const Sequence& s, int64_t first_head, int64_t heads,
+inline bool decode_rows(const ForwardCall& call, const Sequence& s, int64_t first_head, int64_t heads,
                         int64_t key_first, int64_t key_last, bool with_sink, const DecodeScratch& scratch,
                         const Partial& partial) {
   const auto of_head = [&](int64_t slot) { return Decode<T, Layout>(call, s, first_head + slot, slot, scratch); };
-  for (int64_t slot = 0; slot < heads; ++slot) of_head(slot).begin(with_sink);
+  bool exact = true;
+  for (int64_t slot = 0; slot < heads; ++slot) exact &= of_head(slot).begin(with_sink);
   int64_t begin = key_last, end = key_first;
   for (int64_t i = 0; i < s.seqlen_q; ++i) {
     begin = std::min(begin, std::max(s.key_begin(call, i), key_first));
@@ -309,21 +318,22 @@ inline void decode_rows(const ForwardCall& call, const Sequence& s, int64_t firs
       of_head(slot).block({rows, rows + count, slot * call.k.head * size, slot * call.v.head * size, count}, j, ahead);
     std::memmove(rows, rows + 2 * count, static_cast<size_t>(2 * after) * sizeof *rows);
   }
-  for (int64_t slot = 0; slot < heads; ++slot) of_head(slot).write(partial(slot));
+  for (int64_t slot = 0; slot < heads; ++slot) exact &= of_head(slot).write(partial(slot), begin, std::max(begin, end));
+  return exact;
 }
 
 template <class T, class Partial>
-inline void decode(const ForwardCall& call, const Sequence& s, int64_t first_head, int64_t heads, int64_t key_first,
+inline bool decode(const ForwardCall& call, const Sequence& s, int64_t first_head, int64_t heads, int64_t key_first,
                    int64_t key_last, bool with_sink, const DecodeScratch& scratch, const Partial& partial) {
   const int64_t rows = call.group() * s.seqlen_q;
   constexpr bool kTiles = kDecodeTiles<T, TileRows>;
   const auto run = [&](const auto& with_rows) {
-    with_rows(call, s, first_head, heads, key_first, key_last, with_sink, scratch, partial);
+    return with_rows(call, s, first_head, heads, key_first, key_last, with_sink, scratch, partial);
   };
-  if (rows == 1) run(decode_rows<T, DecodeRows<1, false>, Partial>);
-  else if (rows == 2) run(decode_rows<T, DecodeRows<2, false>, Partial>);
-  else if (rows < kLeastTileRows) run(decode_rows<T, DecodeRows<2, true>, Partial>);
-  else run(decode_rows<T, std::conditional_t<kTiles, TileRows, DecodeRows<4, true>>, Partial>);
+  if (rows == 1) return run(decode_rows<T, DecodeRows<1, false>, Partial>);
+  if (rows == 2) return run(decode_rows<T, DecodeRows<2, false>, Partial>);
+  if (rows < kLeastTileRows) return run(decode_rows<T, DecodeRows<2, true>, Partial>);
+  return run(decode_rows<T, std::conditional_t<kTiles, TileRows, DecodeRows<4, true>>, Partial>);
 }
 
 }  // namespace rapt::cpu::RAPT_TIER

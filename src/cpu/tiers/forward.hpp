@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/parallel.hpp"
+#include "cpu/tiers/announce.hpp"
 #include "cpu/tiers/combine.hpp"
 #include "cpu/tiers/decode.hpp"
 #include "problem/with_type.hpp"
@@ -114,12 +115,16 @@ class Forward {
   Forward(const ForwardCall& call, char* workspace, int32_t concurrency)
       : call_(call), cut_(call, concurrency), memory_(call, cut_, concurrency, workspace) {}
 
-  void run(const rapt_executor& executor) const {
-    parallel_items(executor, cut_.pieces(),
-                   [&](int64_t task, int64_t piece) { attend(task, ForwardItem(cut_, piece)); });
+  // False if dot products may have lost what counts.
+  bool run(const rapt_executor& executor) const {
+    int32_t lost = 0;
+    parallel_items(executor, cut_.pieces(), [&](int64_t task, int64_t piece) {
+      if (!attend(task, ForwardItem(cut_, piece))) announce(&lost, 1);
+    });
     if (cut_.splits > 1)
       parallel_items(executor, cut_.items() / cut_.splits,
                      [&](int64_t, int64_t item) { combine(ForwardItem(cut_, item * cut_.splits)); });
+    return lost == 0;
   }
 
  private:
@@ -137,10 +142,10 @@ class Forward {
     return b.n > 0;
   }
 
-  void attend(int64_t task, const ForwardItem& at) const {
+  bool attend(int64_t task, const ForwardItem& at) const {
     const Sequence s = sequence(call_, at.batch);
     Block b;
-    if (!find(at, s, b)) return;
+    if (!find(at, s, b)) return true;
     // Splits end on whole key blocks, so that a sequence's splits do not depend on other sequences.
     const int64_t share = ((s.seqlen_k + cut_.splits - 1) / cut_.splits + kKeyBlock - 1) / kKeyBlock * kKeyBlock;
     const int64_t key_first = std::min(at.split * share, s.seqlen_k),
@@ -153,17 +158,18 @@ class Forward {
       const DecodeScratch scratch(call_, carve);
       [[maybe_unused]] const TileScope tiles(kDecodeTiles<T, TileRows> && call_.group() * s.seqlen_q >= kLeastTileRows);
       PartialRows of_head;
-      decode<T>(call_, s, b.head_k, b.rows.heads / call_.group(), key_first, key_last, with_sink, scratch,
-                [&](int64_t slot) -> const PartialRows* {
-                  if (!partial) return nullptr;
-                  const int64_t row = slot * kDecodeRows;
-                  of_head = {part.o + row * call_.head_dim_v, part.m + row, part.l + row};
-                  return &of_head;
-                });
+      return decode<T>(call_, s, b.head_k, b.rows.heads / call_.group(), key_first, key_last, with_sink, scratch,
+                       [&](int64_t slot) -> const PartialRows* {
+                         if (!partial) return nullptr;
+                         const int64_t row = slot * kDecodeRows;
+                         of_head = {part.o + row * call_.head_dim_v, part.m + row, part.l + row};
+                         return &of_head;
+                       });
     } else {
       const ForwardScratch scratch(call_, carve);
       [[maybe_unused]] const TileScope tiles(kBlockDot<T>);
-      ForwardTile<T>(call_, s, b.head_k, scratch).run(b.rows, b.first, b.n, key_first, key_last, with_sink, partial);
+      return ForwardTile<T>(call_, s, b.head_k, scratch)
+          .run(b.rows, b.first, b.n, key_first, key_last, with_sink, partial);
     }
   }
 
@@ -193,9 +199,9 @@ inline size_t forward_workspace(const ForwardCall& call, int32_t concurrency) {
   return ForwardMemory(call, ForwardCut(call, concurrency), concurrency, nullptr).bytes;
 }
 
-inline void forward(const ForwardCall& call, const rapt_executor& executor, char* workspace) {
-  with_float_type(call.dtype, [&]<class T>(std::type_identity<T>) {
-    Forward<T>(call, workspace, executor.concurrency).run(executor);
+inline bool forward(const ForwardCall& call, const rapt_executor& executor, char* workspace) {
+  return with_float_type(call.dtype, [&]<class T>(std::type_identity<T>) {
+    return Forward<T>(call, workspace, executor.concurrency).run(executor);
   });
 }
 

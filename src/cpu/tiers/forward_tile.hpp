@@ -7,6 +7,7 @@
 
 #include "base/scratch.hpp"
 #include "cpu/tiers/forward_pipeline.hpp"
+#include "cpu/tiers/small_numbers.hpp"
 
 namespace rapt::cpu::RAPT_TIER {
 
@@ -68,7 +69,8 @@ class ForwardTile {
 
   // Queries [first, first + n) of `rows` with keys [key_first, key_last). Writes the rows' unnormalised results to
   // `partial` if given (row index: within this block), otherwise out and lse. The sink counts only if `with_sink`.
-  void run(const QueryRows& rows, int64_t first, int64_t n, int64_t key_first, int64_t key_last, bool with_sink,
+  // False if dot products may have lost what counts.
+  bool run(const QueryRows& rows, int64_t first, int64_t n, int64_t key_first, int64_t key_last, bool with_sink,
            const PartialRows* partial) {
     prepare(rows, first, n);
     keys_first_ = key_first;
@@ -78,7 +80,10 @@ class ForwardTile {
     attend(with_sink);
     for (int64_t g = 0; g < w_.lanes->groups; ++g) again_ |= wanted_[g] = !result_finite(g);
     if (again_) attend(with_sink);
+    bool exact = true;
+    if constexpr (kDot) exact = keeps_all();
     partial ? write_partial(*partial) : write_result();
+    return exact;
   }
 
  private:
@@ -308,6 +313,19 @@ class ForwardTile {
       column_of_dots<kDot, Out::store_max>(b - a, k.data + (a - low) * k.row, k.row, q, kGroupLanes, call_.head_dim,
                                            w_.s + (a - low) * kGroupLanes, kGroupLanes, most);
     edge(b, low + rows);
+  }
+
+  bool keeps_all() const {
+    Sizes q;
+    for (int64_t lane = 0; lane < w_.lanes->count; ++lane) q.add(query<const T>(call_.q, lane), call_.head_dim);
+    bool keeps = keeps_logits(call_, q);
+    const int64_t floats = dim_v_ * kGroupLanes;
+    for (int64_t g = 0; g < w_.lanes->groups && keeps; ++g) {
+      const KeyRange r = key_range(*w_.lanes, g);
+      keeps = fresh_[g] || keeps_values(largest_of(w_.o + g * floats, floats), call_, s_,
+                                        std::max(r.begin, keys_first_), std::min(r.end, keys_last_), head_k_);
+    }
+    return keeps;
   }
 
   // Excluded keys must not affect the result even if their V is Inf or NaN (0 * NaN is NaN). Such blocks are rare. They

@@ -27,6 +27,7 @@ const Tier kPortable = {"portable", "nothing", [] { return true; }, [] { return 
 
 size_t tier_count() { return 1; }
 const Tier& tier(size_t) { return has_avx512_bf16() ? kTwin : kPortable; }
+const Kernels& without_dots() { return portable::kKernels; }
 const char* order_reason() { return ""; }
 
 }  // namespace rapt::cpu
