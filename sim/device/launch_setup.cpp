@@ -18,22 +18,23 @@ constexpr u32 bits(u32 word, unsigned first, unsigned count) { return word >> fi
 // COMPUTE_PGM_RSRC1 counts registers in granules, which depend on the architecture.
 u32 vector_registers(const Kernel& kernel, Arch arch) {
   const u32 granules = bits(kernel.descriptor.compute_pgm_rsrc1, 0, 6) + 1;
-  const bool small = arch == Arch::gfx908 || (is_rdna(arch) && kernel.lanes == 64);
+  const bool small = contains(before_gfx90a, arch) || (is_rdna(arch) && kernel.lanes == 64);
   return granules * (small ? 4 : 8);
 }
 
-// gfx90a and later split one file at ACCUM_OFFSET; gfx908 has two files of the same size; RDNA has no AGPRs.
+// gfx90a and later split one file at ACCUM_OFFSET; gfx908 has two files of the same size; gfx906 and RDNA have no
+// AGPRs.
 u32 accumulation_start(const Kernel& kernel) { return (bits(kernel.descriptor.compute_pgm_rsrc3, 0, 6) + 1) * 4; }
 
 u32 arch_vgprs(const Kernel& kernel, Arch arch) {
   const u32 all = vector_registers(kernel, arch);
-  if (!is_cdna(arch) || arch == Arch::gfx908) return std::min(all, 256U);
+  if (!is_cdna(arch) || contains(before_gfx90a, arch)) return std::min(all, 256U);
   return std::min(all, accumulation_start(kernel));
 }
 
 u32 accumulation_vgprs(const Kernel& kernel, Arch arch) {
   const u32 all = vector_registers(kernel, arch);
-  if (!is_cdna(arch)) return 0;
+  if (!is_cdna(arch) || arch == Arch::gfx906) return 0;
   if (arch == Arch::gfx908) return std::min(all, 256U);
   const u32 start = accumulation_start(kernel);
   return all > start ? std::min(all - start, 256U) : 0;
@@ -47,8 +48,8 @@ void put(unsigned char* to, std::size_t offset, T value) {
   std::memcpy(to + offset, &value, sizeof value);
 }
 
-bool architected_scratch(Arch arch) { return arch != Arch::gfx908 && arch != Arch::gfx90a; }
-bool packed_work_items(Arch arch) { return arch != Arch::gfx908; }
+bool architected_scratch(Arch arch) { return !contains(before_gfx90a, arch) && arch != Arch::gfx90a; }
+bool packed_work_items(Arch arch) { return !contains(before_gfx90a, arch); }
 
 }  // namespace
 

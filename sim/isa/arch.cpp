@@ -1,6 +1,6 @@
 #include "sim/isa/arch.hpp"
 
-#include "kernels/siblings.hpp"
+#include "sim/isa/properties.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -9,8 +9,9 @@ namespace rapt::sim {
 
 namespace {
 
-constexpr std::string_view names[] = {"gfx908",  "gfx90a",  "gfx942",  "gfx950",  "gfx1100", "gfx1151", "gfx1201",
-                                      "gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1152", "gfx1153", "gfx1200"};
+constexpr std::string_view names[] = {"gfx908",  "gfx90a",  "gfx942",  "gfx950",  "gfx1100",
+                                      "gfx1151", "gfx1201", "gfx906",  "gfx1101", "gfx1102",
+                                      "gfx1103", "gfx1150", "gfx1152", "gfx1153", "gfx1200"};
 
 constexpr std::string_view name_of(Arch arch) { return names[static_cast<unsigned>(arch)]; }
 
@@ -20,15 +21,10 @@ constexpr std::optional<Arch> arch_of(std::string_view name) {
   return static_cast<Arch>(found - names);
 }
 
-constexpr bool is_amd(const Architecture& a) { return a.vendor == "amd"; }
-
-// AMD's rows come first in the table of architectures, in the order of Arch; the siblings in their own.
-static_assert(arch_count == std::ranges::count_if(architectures::kTable, is_amd));
 static_assert(device_arch_count == arch_count + architectures::kSiblings.size());
 static_assert([] {
   for (unsigned n = 0; n < device_arch_count; ++n) {
-    const std::string_view known =
-        n < arch_count ? architectures::kTable[n].name : architectures::kSiblings[n - arch_count].name;
+    const std::string_view known = facts_of(static_cast<Arch>(n)).name;
     if (names[n] != known || name_of(instructions_of(static_cast<Arch>(n))) != code_of(known)) return false;
   }
   return true;

@@ -22,8 +22,8 @@ bool multiplies_32_bits(std::string_view name) {
 
 // Clocks of a vector operation, in multiples of a plain operation's.
 unsigned vector_weight(const Opcode& opcode, Arch arch) {
-  if (uses(opcode, {Type::f64})) return is_rdna(arch) ? 16 : arch == Arch::gfx908 ? 2 : 1;
-  if (is_cdna(arch) && arch != Arch::gfx908) return 1;
+  if (uses(opcode, {Type::f64})) return is_rdna(arch) ? 16 : contains(before_gfx90a, arch) ? 2 : 1;
+  if (is_cdna(arch) && !contains(before_gfx90a, arch)) return 1;
   if (multiplies_32_bits(opcode.name)) return 4;
   return uses(opcode, {Type::b64, Type::i64, Type::u64}) ? 2 : 1;
 }

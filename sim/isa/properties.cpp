@@ -8,9 +8,7 @@ namespace {
 
 constexpr auto table = [] {
   std::array<Properties, device_arch_count> all{};
-  for (unsigned i = 0; i < device_arch_count; ++i)
-    all[i] = {i < arch_count ? architectures::kTable[i] : architectures::kSiblingTable[i - arch_count],
-              static_cast<Arch>(i)};
+  for (unsigned i = 0; i < device_arch_count; ++i) all[i] = {facts_of(static_cast<Arch>(i)), static_cast<Arch>(i)};
   return all;
 }();
 

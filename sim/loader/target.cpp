@@ -31,6 +31,7 @@ struct Generic {
 
 // AMDGPUUsage, "Generic processors". gfx9-generic has neither gfx908 nor gfx90a.
 constexpr Generic generics[] = {
+    {"gfx9-generic", only(Arch::gfx906)},
     {"gfx9-4-generic", only(Arch::gfx942) | only(Arch::gfx950)},
     {"gfx11-generic", gfx11},
     {"gfx12-generic", gfx12},

@@ -10,8 +10,8 @@ namespace rapt::sim::timing {
 namespace {
 
 // The first of an architecture is the one that its name alone means.
-constexpr std::array own_chips{mi100(),  mi250x(),  cdna3,         mi308x(),  mi300a(),
-                               mi355x(), rx7900xtx, radeon8060s(), rx9070xt()};
+constexpr std::array own_chips{mi100(),  mi250x(),  cdna3,         mi308x(),   mi300a(),
+                               mi355x(), rx7900xtx, radeon8060s(), rx9070xt(), mi50()};
 
 constexpr auto known_chips = [] {
   std::array<Chip, own_chips.size() + sibling_chips.size()> all{};

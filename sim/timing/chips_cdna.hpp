@@ -1,4 +1,4 @@
-// The table's CDNA rows.
+// The table's CDNA rows, and MI50.
 //
 // AMD's white papers on CDNA to CDNA 4 and the product data sheets have dies, units, clocks, cache sizes, bytes per
 // clock and per second. LLVM's hazard recogniser has matrix_tail_clocks: the wait states beyond the passes, times 4.
@@ -119,6 +119,18 @@ constexpr Chip mi100() {
   chip.l2_bytes_per_clock = 1815;  // measured: 2726 GB/s at 1.502 GHz
   chip.memory_gigabytes = 1229;
   chip.memory_efficiency = 0.82;  // measured: 1006 GB/s of a triad; 1180 only read
+  return chip;
+}
+
+constexpr Chip mi50() {  // nothing is measured: where AMD's data sheet has no number, MI100's
+  Chip chip = mi100();
+  chip.name = "mi50";
+  chip.arch = Arch::gfx906;
+  chip.units_per_die = 60;
+  chip.clock_mhz = 1725;
+  chip.l2_bytes = 4 * mib;
+  chip.l2_bytes_per_clock = 1024;  // 16 channels of 64 bytes
+  chip.memory_gigabytes = 1024;
   return chip;
 }
 

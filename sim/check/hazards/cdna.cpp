@@ -47,7 +47,7 @@ class Pair {
     report(what + " " + wait_states(gap_) + " after " + print({arch_, lanes_}, past_.instruction) + ", which needs " +
            std::to_string(states));
   }
-  bool gfx90a() const { return arch_ != Arch::gfx908; }
+  bool gfx90a() const { return !contains(before_gfx90a, arch_); }
   bool gfx940() const { return arch_ == Arch::gfx942 || arch_ == Arch::gfx950; }
 
   void check_scalars() const;

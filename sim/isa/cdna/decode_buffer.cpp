@@ -32,7 +32,7 @@ bool decode_buffer(Reader& reader) {
   out.idxen = reader.bit(13);
   out.glc = reader.bit(14);
   out.slc = reader.bit(typed ? 54 : 17);
-  out.scc = reader.arch() != Arch::gfx908 && reader.bit(typed ? 53 : 15);
+  out.scc = !reader.before_gfx90a() && reader.bit(typed ? 53 : 15);
   if (typed) {
     out.data_format = static_cast<std::uint8_t>(reader.bits(19, 4));
     out.number_format = static_cast<std::uint8_t>(reader.bits(23, 3));
@@ -47,7 +47,7 @@ bool decode_buffer(Reader& reader) {
   out.offset = static_cast<std::int32_t>(reader.bits(0, 12));
   if (out.lds && reader.bit(55)) return false;
   // gfx90a replaced tfe with "the data are in AGPRs".
-  const bool bit55 = reader.bit(55), accumulator = bit55 && reader.arch() != Arch::gfx908;
+  const bool bit55 = reader.bit(55), accumulator = bit55 && !reader.before_gfx90a();
   out.tfe = bit55 && !accumulator;
   const bool atomic = row.name.starts_with("buffer_atomic");
   if (out.tfe && (typed || atomic)) return false;

@@ -28,7 +28,7 @@ bool decode_flat(Reader& reader) {
   const bool gfx94 = contains(only(Arch::gfx942) | only(Arch::gfx950), reader.arch());
   const bool gfx90a = reader.arch() == Arch::gfx90a;
   const bool accumulator = reader.bit(55);
-  if (accumulator && (reader.arch() == Arch::gfx908)) return false;
+  if (accumulator && reader.before_gfx90a()) return false;
 
   if (format == Format::flat) {
     if (reader.bits(48, 7) != 0) return false;
@@ -40,7 +40,7 @@ bool decode_flat(Reader& reader) {
   }
   out.glc = reader.bit(16);
   out.slc = reader.bit(17);
-  out.scc = reader.arch() != Arch::gfx908 && reader.bit(25);
+  out.scc = !reader.before_gfx90a() && reader.bit(25);
   const bool bit13 = reader.bit(13) && !(gfx94 && format == Format::scratch);
   if (bit13 && !(reader.is(trait::lds_option) && !gfx94)) return false;
   out.lds = bit13 || reader.is(trait::to_lds);

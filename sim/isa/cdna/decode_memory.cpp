@@ -19,11 +19,10 @@ bool decode_ds(Reader& reader) {
   if (!reader.begin(Format::ds, reader.bits(17, 8), 2)) return false;
   const Opcode& row = reader.row();
   Instruction& out = reader.out;
-  const bool gfx908 = reader.arch() == Arch::gfx908;
   // From gfx90a on: the data are in AGPRs.
   const bool accumulator = reader.bit(25);
   const bool has_data = row.src[1] != Type::none || row.dst != Type::none;
-  if (accumulator && (gfx908 || !has_data)) return false;
+  if (accumulator && (reader.before_gfx90a() || !has_data)) return false;
   if (row.name == "ds_nop" && reader.bits(0, 16) != 0) return false;
   if (reader.bit(16) && reader.is(trait::no_gds)) return false;
   out.gds = reader.bit(16);

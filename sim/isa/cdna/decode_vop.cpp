@@ -64,10 +64,10 @@ void sdwa(Reader& reader) {
 
 // gfx90a and later broadcast within a row; operations of the 64-bit pipe have no other DPP control.
 bool is_control(Reader& reader, unsigned control) {
-  const bool gfx908 = reader.arch() == Arch::gfx908;
+  const bool before_gfx90a = reader.before_gfx90a();
   const Opcode& row = reader.row();
-  if (control >> 4 == 0x15) return !gfx908;
-  if (!gfx908 && (reader.dwords(row.dst) == 2 || reader.dwords(row.src[0]) == 2)) return false;
+  if (control >> 4 == 0x15) return !before_gfx90a;
+  if (!before_gfx90a && (reader.dwords(row.dst) == 2 || reader.dwords(row.src[0]) == 2)) return false;
   if (control < 0x130) return control < 0x100 || (control & 15) != 0;
   if (control < 0x140) return control % 4 == 0;
   return control <= 0x143;

@@ -42,7 +42,7 @@ void print_ds(Text& text) {
     offset(text, instruction.offset);
   }
   // gfx90a and later have no GDS: LLVM does not print the bit, and the machine refuses it.
-  text.flag("gds", instruction.gds && text.arch() == Arch::gfx908);
+  text.flag("gds", instruction.gds && contains(before_gfx90a, text.arch()));
 }
 
 void print_flat(Text& text) {

@@ -32,7 +32,7 @@ bool Reader::begin(Format format, unsigned code, unsigned words) {
 
 Operand Reader::vgpr(unsigned index, unsigned count) {
   // gfx90a and later: tuples begin at an even register.
-  if (index + count > 256 || (count > 1 && index % 2 != 0 && arch() != Arch::gfx908)) return invalid();
+  if (index + count > 256 || (count > 1 && index % 2 != 0 && !before_gfx90a())) return invalid();
   return {.kind = OperandKind::vgpr,
           .dwords = static_cast<std::uint8_t>(count),
           .index = static_cast<std::uint16_t>(index)};

@@ -22,6 +22,7 @@ class Reader {
   Instruction out;
 
   Arch arch() const { return mode_.arch; }
+  bool before_gfx90a() const { return contains(sim::before_gfx90a, mode_.arch); }
   // `count` bits from bit `low` of the first two words.
   unsigned bits(unsigned low, unsigned count) const {
     return static_cast<unsigned>(pair() >> low & ((std::uint64_t{1} << count) - 1));

@@ -1,5 +1,5 @@
-// The instruction tables of gfx908, gfx90a, gfx942 and gfx950: one file per group of formats, rows in the order of
-// their codes. Names and codes follow LLVM 22; a test compares them with its disassembler.
+// The instruction tables of gfx906, gfx908, gfx90a, gfx942 and gfx950: one file per group of formats, rows in the order
+// of their codes. Names and codes follow LLVM 22; a test compares them with its disassembler.
 #pragma once
 
 #include "sim/isa/family.hpp"
@@ -27,7 +27,9 @@ using enum Type;
 using namespace trait;
 inline constexpr ArchSet only_908 = only(Arch::gfx908), only_90a = only(Arch::gfx90a), only_942 = only(Arch::gfx942),
                          only_950 = only(Arch::gfx950);
-inline constexpr ArchSet to_90a = only_908 | only_90a, from_90a = cdna & ~only_908, from_942 = only_942 | only_950;
+inline constexpr ArchSet to_908 = before_gfx90a, to_90a = to_908 | only_90a;
+inline constexpr ArchSet from_942 = only_942 | only_950, from_90a = only_90a | from_942, from_908 = only_908 | from_90a;
+inline constexpr ArchSet from_908_to_90a = only_908 | only_90a;
 }  // namespace row
 
 }  // namespace rapt::sim::gfx9

@@ -113,7 +113,7 @@ Kinds register_kinds(const Effects& e, Kinds kinds) {
 
 // The earlier instructions that gfx9's short rules (check/hazards/cdna.cpp) look for, and how far back.
 void watch(HazardFacts& f, Arch arch) {
-  const bool gfx90a = arch != Arch::gfx908, gfx940 = arch == Arch::gfx942 || arch == Arch::gfx950;
+  const bool gfx90a = !contains(before_gfx90a, arch), gfx940 = arch == Arch::gfx942 || arch == Arch::gfx950;
   const auto look = [&f](Kinds is, Kinds watches, unsigned window) {
     if ((f.kinds & is) == 0) return;
     f.watches |= watches;
@@ -165,7 +165,7 @@ HazardFacts hazard_facts(const Instruction& i, const Effects& e, Arch arch) {
     default: break;
   }
   f.kinds = register_kinds(e, f.kinds);
-  const kind::Kinds forwarded = kind::product | (arch == Arch::gfx908 ? 0 : kind::dot);
+  const kind::Kinds forwarded = kind::product | (contains(before_gfx90a, arch) ? 0 : kind::dot);
   if ((f.kinds & kind::writes_vector) && (f.kinds & forwarded) == 0) f.kinds |= kind::late_vector;
   if (i.opcode->name == "s_nop")
     f.wait_states = static_cast<std::uint8_t>((i.immediate & (is_cdna(arch) ? 15 : 127)) + 1);

@@ -35,8 +35,8 @@ void flat_to_lds(Wave& w, const Instruction& i) {
   load_to_lds<Form, D, L>(w, i, 0x3fffc);
 }
 
-// The same on gfx908 and gfx90a, where plain loads of up to a dword have a bit for it (MI100 and MI200 ISA documents,
-// "FLAT": LDS).
+// The same on gfx906, gfx908 and gfx90a, where plain loads of up to a dword have a bit for it (MI100 and MI200 ISA
+// documents, "FLAT": LDS).
 template <class Form, Data D, unsigned L>
 void load_or_fill_lds(Wave& w, const Instruction& i) {
   if (i.lds) flat_to_lds<Form, D, L>(w, i);
@@ -44,7 +44,7 @@ void load_or_fill_lds(Wave& w, const Instruction& i) {
 }
 template <class Form, Data D>
 void add_with_lds_bit(HandlerTable& t, std::string name) {
-  constexpr ArchSet archs = only(Arch::gfx908) | only(Arch::gfx90a);
+  constexpr ArchSet archs = before_gfx90a | only(Arch::gfx90a);
   t.add(lasting(std::move(name)), load_or_fill_lds<Form, D, 32>, load_or_fill_lds<Form, D, 64>, archs);
 }
 // Must be added before the plain loads: the first handler of an architecture counts.

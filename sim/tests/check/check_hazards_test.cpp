@@ -50,7 +50,7 @@ void check_rules(const std::vector<Rule>& rules) {
     }
 }
 
-const std::vector<Arch> all_gfx9 = {gfx908, gfx90a, gfx942, gfx950};
+const std::vector<Arch> all_gfx9 = {gfx906, gfx908, gfx90a, gfx942, gfx950};
 const std::vector<Arch> from_gfx90a = {gfx90a, gfx942, gfx950};
 const std::vector<Arch> gfx940 = {gfx942, gfx950};
 

@@ -43,7 +43,7 @@ TEST_P(Values, ReportGlobalMemoryNeverWrittenThatIsStored) {
   const std::string text = finding("out[TID] = in[TID * 32] + 1;");  // lane 64 is the first beyond what is written
   expect_part(text, "was never written and is stored");
   expect_part(text, "at k+0x");
-  expect_part(text, arch() < Arch::gfx1100 ? "wave 1, lane 0" : "wave 2, lane 0");
+  expect_part(text, is_cdna(arch()) ? "wave 1, lane 0" : "wave 2, lane 0");
 }
 
 TEST_P(Values, ReportLdsNeverWrittenThatIsStored) {

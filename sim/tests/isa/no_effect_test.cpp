@@ -18,7 +18,7 @@ const Lines lists[] = {
     {cdna,
      {"s_atc_probe 1, s[4:5], 0x10", "s_atc_probe_buffer 1, s[4:7], 0x10", "s_dcache_inv_vol", "s_dcache_wb",
       "s_dcache_wb_vol", "s_dcache_discard s[4:5], 0x10", "s_dcache_discard_x2 s[4:5], 0x10"}},
-    {only(Arch::gfx908) | only(Arch::gfx90a), {"buffer_wbinvl1", "buffer_wbinvl1_vol"}},
+    {before_gfx90a | only(Arch::gfx90a), {"buffer_wbinvl1", "buffer_wbinvl1_vol"}},
     {only(Arch::gfx90a), {"buffer_invl2", "buffer_wbl2"}},
     {only(Arch::gfx942) | only(Arch::gfx950), {"buffer_wbl2 sc1", "buffer_inv sc1"}},
     {rdna,

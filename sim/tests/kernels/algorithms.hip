@@ -23,6 +23,7 @@ KERNEL gemm(const float* a, const float* b, float* c, uint n) {
 }
 
 // ---- C = A B^T in half precision by matrix instructions, a tile for each wave; both inputs have rows of k
+#if !defined(__gfx906__)
 KERNEL matrix_gemm(const _Float16* a, const _Float16* b, float* c, uint n, uint k) {
 #if defined(__GFX9__)
   constexpr uint tile = 32, lanes = 64;
@@ -52,6 +53,7 @@ KERNEL matrix_gemm(const _Float16* a, const _Float16* b, float* c, uint n, uint 
   for (uint r = 0; r < 8; ++r) c[(row + 2 * r + part) * n + column + lane % 16] = sum[r];
 #endif
 }
+#endif
 
 // ---- sum of doubles: the workgroup that comes last adds what the others left
 KERNEL sum(const double* in, double* partial, double* out, uint* ticket, uint n, uint groups) {
@@ -96,8 +98,8 @@ KERNEL scan(const uint* in, uint* out, ulong* totals, uint n) {
   for (uint w = 0; w < wave; ++w) value += waves[w];
   if (TID == 255) {
     ulong previous = 1UL << 32;  // the upper half says that the lower one is there
-    if (BID > 0)
-      do previous = __hip_atomic_load(totals + BID - 1, __ATOMIC_ACQUIRE, AGENT);
+    if (BID > 0) do
+        previous = __hip_atomic_load(totals + BID - 1, __ATOMIC_ACQUIRE, AGENT);
       while (previous >> 32 == 0);
     before = (uint)previous;
     __hip_atomic_store(totals + BID, 1UL << 32 | (uint)(before + value), __ATOMIC_RELEASE, AGENT);
@@ -183,14 +185,16 @@ KERNEL histogram(const uchar* in, uint* out, float* weights, uint n, uint groups
 }
 
 // ---- a queue of tasks that all threads of all workgroups take from and add to. A task of v > 1 becomes two whose
-// values add up to v; one of 1 is counted. `state`: head, tail, tasks that are not done, count; slot 0: not written yet.
+// values add up to v; one of 1 is counted. `state`: head, tail, tasks that are not done, count; slot 0: not written
+// yet.
 KERNEL queue(uint* state, uint* slots) {
   while (__hip_atomic_load(state + 2, __ATOMIC_ACQUIRE, AGENT) != 0) {
     uint head = __hip_atomic_load(state, __ATOMIC_RELAXED, AGENT);
     if (head >= __hip_atomic_load(state + 1, __ATOMIC_RELAXED, AGENT)) continue;
     const uint task = __hip_atomic_load(slots + head, __ATOMIC_ACQUIRE, AGENT);
     if (task == 0) continue;
-    if (!__hip_atomic_compare_exchange_strong(state, &head, head + 1, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED, AGENT)) continue;
+    if (!__hip_atomic_compare_exchange_strong(state, &head, head + 1, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED, AGENT))
+      continue;
     if (task == 1) {
       __hip_atomic_fetch_add(state + 3, 1U, __ATOMIC_RELAXED, AGENT);
     } else {

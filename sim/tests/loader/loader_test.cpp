@@ -176,7 +176,7 @@ TEST(Target, GenericObjectsRunOnTheirMembers) {
     const char* generic;
     ArchSet members;
   } cases[] = {{"gfx9-4-generic", only(Arch::gfx942) | only(Arch::gfx950)},
-               {"gfx9-generic", 0},
+               {"gfx9-generic", only(Arch::gfx906)},
                {"gfx11-generic", gfx11},
                {"gfx12-generic", gfx12}};
   for (const auto& [generic, members] : cases) {

@@ -58,6 +58,7 @@ TEST_P(Algorithms, MultiplyMatrices) {
 }
 
 TEST_P(Algorithms, MultiplyMatricesByMatrixInstructions) {
+  if (arch() == Arch::gfx906) GTEST_SKIP() << "it has none";
   const unsigned n = 64, depth = 48, tile = is_cdna(arch()) ? 32 : 16, waves = is_cdna(arch()) ? 4 : 8;
   std::vector<_Float16> a(n * depth), b(n * depth);
   for (_Float16& x : a) x = static_cast<_Float16>(static_cast<int>(random() % 17) - 8);

@@ -18,8 +18,8 @@ struct Target {
   unsigned lanes;
 };
 inline std::vector<Target> every_target() {
-  return {{Arch::gfx908, 64},  {Arch::gfx90a, 64},  {Arch::gfx942, 64},  {Arch::gfx950, 64}, {Arch::gfx1100, 32},
-          {Arch::gfx1100, 64}, {Arch::gfx1151, 32}, {Arch::gfx1201, 32}, {Arch::gfx1201, 64}};
+  return {{Arch::gfx908, 64},  {Arch::gfx90a, 64},  {Arch::gfx942, 64},  {Arch::gfx950, 64},  {Arch::gfx1100, 32},
+          {Arch::gfx1100, 64}, {Arch::gfx1151, 32}, {Arch::gfx1201, 32}, {Arch::gfx1201, 64}, {Arch::gfx906, 64}};
 }
 inline std::string describe(const Target& t) { return std::string(name(t.arch)) + " of " + std::to_string(t.lanes); }
 

@@ -189,10 +189,12 @@ TEST(Tool, DisassemblesAsLlvmDoes) {
 
 TEST(Tool, SaysWhatIsWrong) {
   const std::string names =
-      "gfx908, gfx90a, gfx942, gfx950, gfx1100, gfx1151, gfx1201, gfx1101, gfx1102, gfx1103, gfx1150, gfx1152, "
-      "gfx1153, gfx1200, gfx908:mi100, gfx90a:mi250x, gfx942:mi300x, gfx942:mi308x, gfx942:mi300a, gfx950:mi355x, "
-      "gfx1100:rx7900xtx, gfx1151:radeon8060s, gfx1201:rx9070xt, gfx1101:rx7800xt, gfx1102:rx7600, "
-      "gfx1103:radeon780m, gfx1150:radeon890m, gfx1152:radeon860m, gfx1153:radeon820m, gfx1200:rx9060xt";
+      "gfx908, gfx90a, gfx942, gfx950, gfx1100, gfx1151, gfx1201, gfx906, gfx1101, gfx1102, gfx1103, gfx1150, "
+      "gfx1152, gfx1153, gfx1200, gfx908:mi100, gfx90a:mi250x, gfx942:mi300x, gfx942:mi308x, gfx942:mi300a, "
+      "gfx950:mi355x, "
+      "gfx1100:rx7900xtx, gfx1151:radeon8060s, gfx1201:rx9070xt, gfx906:mi50, gfx1101:rx7800xt, "
+      "gfx1102:rx7600, gfx1103:radeon780m, gfx1150:radeon890m, gfx1152:radeon860m, gfx1153:radeon820m, "
+      "gfx1200:rx9060xt";
   const std::pair<std::string, std::string> cases[] = {
       {"profile --arch gfx9 -- true", "rapt-sim: --arch: no device is called 'gfx9'; there are " + names + "\n"},
       {"profile --arch gfx950:mi300x -- true",

@@ -44,8 +44,8 @@ constexpr Opcode vop3p_rows[] = {
     {"v_pk_mul_f32", vop3p, 0x31, from_90a, pk_f32, none, {pk_f32, pk_f32}},
     {"v_pk_add_f32", vop3p, 0x32, from_90a, pk_f32, none, {pk_f32, pk_f32}},
     {"v_pk_mov_b32", vop3p, 0x33, from_90a, pk_b32, none, {pk_b32, pk_b32}},
-    {"v_accvgpr_read_b32", vop3p, 0x58, cdna, b32, none, {b32}, acc_src0},
-    {"v_accvgpr_write_b32", vop3p, 0x59, cdna, b32, none, {b32}, acc_dst},
+    {"v_accvgpr_read_b32", vop3p, 0x58, from_908, b32, none, {b32}, acc_src0},
+    {"v_accvgpr_write_b32", vop3p, 0x59, from_908, b32, none, {b32}, acc_dst},
 };
 
 }  // namespace

@@ -68,13 +68,14 @@ TEST(Atomics, AddF32) {
   };
   const std::string memory = "global_atomic_add_f32 v[0:1], v8, off", lds = "ds_add_f32 v0, v8";
   for (const Target& target : every_target()) {
-    FloatWave wave(target, {memory, lds});
-    wave.check(memory, common);
+    const bool in_memory = target.arch != Arch::gfx906;  // it has only the LDS's
+    FloatWave wave(target, in_memory ? std::vector{memory, lds} : std::vector{lds});
+    if (in_memory) wave.check(memory, common);
     wave.check(lds, common);
     // LLVM's tables say on which architectures L2's adder keeps denormals; the LDS follows the mode.
     const bool keeps = target.arch == Arch::gfx942 || target.arch == Arch::gfx950 || contains(gfx12, target.arch);
-    wave.check(memory, {{tiny, tiny, keeps ? 2 * tiny : 0}}, 0);
-    wave.check(memory, {{tiny, tiny, keeps ? 2 * tiny : 0}}, 3);
+    for (const u32 denorm : {0U, 3U})
+      if (in_memory) wave.check(memory, {{tiny, tiny, keeps ? 2 * tiny : 0}}, denorm);
     wave.check(lds, {{tiny, tiny, 2 * tiny}}, 3);
     wave.check(
         lds, {{tiny, bits(1.0F), bits(1.0F)}, {tiny, tiny, 0}, {tiny | 0x80000000, tiny | 0x80000000, 0x80000000}}, 0);

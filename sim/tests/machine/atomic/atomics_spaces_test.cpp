@@ -25,13 +25,14 @@ struct Operation {
 };
 
 constexpr ArchSet gfx940 = only(Arch::gfx942) | only(Arch::gfx950), doubles = gfx940 | only(Arch::gfx90a);
+constexpr ArchSet from_gfx908 = every_arch & ~only(Arch::gfx906), with_pairs = (cdna | gfx12) & from_gfx908;
 
 const Operation operations[] = {
     {"add_f32",
      4,
      gfx940 | rdna,
-     every_arch,
-     every_arch,
+     from_gfx908,
+     from_gfx908,
      {{f(1.5F), f(2.25F), f(3.75F)}, {f(-1), f(1), f(0)}, {f(3e38F), f(3e38F), 0x7f800000}}},
     {"min_f32", 4, gfx11, gfx11, gfx11, {{f(1), f(-2), f(-2)}, {f(-2), f(1), f(-2)}, {0x7fc00000, f(3), f(3)}}},
     {"max_f32", 4, gfx11, gfx11, gfx11, {{f(1), f(-2), f(1)}, {f(-2), f(1), f(1)}, {f(3), 0x7fc00000, f(3)}}},
@@ -50,8 +51,8 @@ const Operation operations[] = {
     {"pk_add_f16",
      4,
      gfx940 | gfx12,
-     cdna | gfx12,
-     cdna | gfx12,
+     with_pairs,
+     with_pairs,
      {{0x3c004000, 0x40003c00, 0x42004200}, {0x7bff3c00, 0x7bffbc00, 0x7c000000}}},
     {"pk_add_bf16",
      4,

@@ -11,7 +11,7 @@ using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 using i64 = std::int64_t;
 
-constexpr Arch with_them[] = {Arch::gfx908, Arch::gfx90a, Arch::gfx942, Arch::gfx950};
+constexpr Arch with_them[] = {Arch::gfx906, Arch::gfx908, Arch::gfx90a, Arch::gfx942, Arch::gfx950};
 
 struct Form {
   const char* name;

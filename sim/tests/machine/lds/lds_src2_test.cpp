@@ -1,6 +1,6 @@
-// gfx908's LDS operations of two addresses: LDS[A] = LDS[A] op LDS[B] (Vega ISA document, DS_ADD_SRC2_U32 and
-// following). B is a signed number of dwords after A. The number is the offset field's lower 15 bits; if the field's
-// top bit is set, it is the upper 15 bits of the address register, and A is the lower 17.
+// gfx906's and gfx908's LDS operations of two addresses: LDS[A] = LDS[A] op LDS[B] (Vega ISA document, DS_ADD_SRC2_U32
+// and following). B is a signed number of dwords after A. The number is the offset field's lower 15 bits; if the
+// field's top bit is set, it is the upper 15 bits of the address register, and A is the lower 17.
 #include "sim/tests/support/memory_wave.hpp"
 
 #include <gtest/gtest.h>
@@ -62,8 +62,8 @@ const Operation operations[] = {
 constexpr u64 values[] = {
     0, 1, 5, 0x3ff000003f800000, 0xbff00000bf800000, 0x4008000040400000, 0x7fefffff7f7fffff, 0xffefffffff7fffff};
 
-TEST(LdsSrc2, EveryOperation) {
-  MemoryWave wave({Arch::gfx908, 64});
+void run_operations(Arch arch) {
+  MemoryWave wave({arch, 64});
   wave.s(sreg::m0) = 0xffffffff;
   const auto line = [](const Operation& op, bool in_register) {
     return std::string("ds_") + op.name + " v1 offset:" + (in_register ? "0x8000" : "0x7ffa");  // -6 dwords
@@ -97,6 +97,10 @@ TEST(LdsSrc2, EveryOperation) {
           }
         }
     }
+}
+
+TEST(LdsSrc2, EveryOperation) {
+  for (const Arch arch : {Arch::gfx906, Arch::gfx908}) run_operations(arch);
 }
 
 }  // namespace

@@ -144,10 +144,10 @@ TEST(Buffer, Swizzled) {
   }
 }
 
-// Private memory through a descriptor, as gfx908 and gfx90a kernels access it: lane l's dword d at (d * 64 + l) * 4 of
+// Private memory through a descriptor, as kernels access it up to gfx90a: lane l's dword d at (d * 64 + l) * 4 of
 // the wave's block.
 TEST(Buffer, PrivateMemory) {
-  for (const Arch arch : {Arch::gfx908, Arch::gfx90a}) {
+  for (const Arch arch : {Arch::gfx906, Arch::gfx908, Arch::gfx90a}) {
     MemoryWave wave({arch, 64});
     Block scratch(3 * 64 * 512);  // of three waves; this one is the second
     const u32 wave_offset = 64 * 512;
@@ -241,7 +241,7 @@ TEST(Buffer, TextureFailEnableGetsAZero) {
 // 0.
 TEST(Buffer, LoadsToLds) {
   constexpr ArchSet gfx940 = only(Arch::gfx942) | only(Arch::gfx950);  // which cannot store from it
-  for (const Arch arch : {Arch::gfx908, Arch::gfx90a, Arch::gfx942, Arch::gfx950}) {
+  for (const Arch arch : {Arch::gfx906, Arch::gfx908, Arch::gfx90a, Arch::gfx942, Arch::gfx950}) {
     Scene scene({arch, 64});
     MemoryWave& wave = scene.wave;
     std::vector<std::string> lines = {"buffer_load_dword v0, s[4:7], 0 offen offset:16 lds",

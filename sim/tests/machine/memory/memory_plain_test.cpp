@@ -51,7 +51,8 @@ const Where every_where[] = {Where::global,        Where::global_saddr, Where::f
                              Where::scratch_saddr, Where::lds,          Where::buffer};
 
 bool has(Where where, Arch arch) {
-  if (where == Where::scratch_saddr) return arch != Arch::gfx908 && arch != Arch::gfx90a;  // VGPR and SGPR together
+  if (where == Where::scratch_saddr)
+    return !contains(before_gfx90a, arch) && arch != Arch::gfx90a;  // VGPR and SGPR together
   return true;
 }
 

@@ -164,11 +164,11 @@ TEST(MemorySpecial, TransposingLoads) {
   EXPECT_EQ(report(wave, b64).kind, FaultKind::illegal_instruction);
 }
 
-constexpr Arch archs_with_loads_to_lds[] = {Arch::gfx908, Arch::gfx90a, Arch::gfx942, Arch::gfx950};
+constexpr Arch archs_with_loads_to_lds[] = {Arch::gfx906, Arch::gfx908, Arch::gfx90a, Arch::gfx942, Arch::gfx950};
 
 // Up to gfx90a a bit of the plain load, then a separate operation.
 std::string load_to_lds(Arch arch, const std::string& space, const std::string& type, const std::string& operands) {
-  const bool bit = arch == Arch::gfx908 || arch == Arch::gfx90a;
+  const bool bit = contains(before_gfx90a, arch) || arch == Arch::gfx90a;
   return space + (bit ? "_load_" : "_load_lds_") + type + operands + (bit ? " lds" : "");
 }
 

@@ -113,7 +113,7 @@ TEST(ScalarMemory, NarrowLoadsOfGfx12) {
 
 // MI100's document has them; later ones of the family keep the opcodes.
 TEST(ScalarMemory, Stores) {
-  for (const Arch arch : {Arch::gfx908, Arch::gfx90a, Arch::gfx942, Arch::gfx950}) {
+  for (const Arch arch : {Arch::gfx906, Arch::gfx908, Arch::gfx90a, Arch::gfx942, Arch::gfx950}) {
     SCOPED_TRACE(name(arch));
     Scene scene({arch, 64});
     for (u32 d = 0; d < 4; ++d) scene.s(32 + d) = 0x100 + d;
@@ -133,7 +133,7 @@ TEST(ScalarMemory, Stores) {
 
 // A register's offset is in units of 64 bytes, the immediate one in bytes.
 TEST(ScalarMemory, Scratch) {
-  for (const Arch arch : {Arch::gfx908, Arch::gfx90a, Arch::gfx942, Arch::gfx950}) {
+  for (const Arch arch : {Arch::gfx906, Arch::gfx908, Arch::gfx90a, Arch::gfx942, Arch::gfx950}) {
     SCOPED_TRACE(name(arch));
     Scene scene({arch, 64});
     scene.s(6) = 3;
@@ -170,7 +170,7 @@ TEST(ScalarMemory, StoresMarkWhatTheyWrite) {
 
 // The machine's clock; the real-time counter's 100 MHz are about a twentieth of it.
 TEST(ScalarMemory, Clocks) {
-  for (const Arch arch : {Arch::gfx908, Arch::gfx90a, Arch::gfx942, Arch::gfx950}) {
+  for (const Arch arch : {Arch::gfx906, Arch::gfx908, Arch::gfx90a, Arch::gfx942, Arch::gfx950}) {
     OneWave wave(arch);
     wave.wave().cycles = 0x123456789a;
     wave.run("s_memtime s[20:21]\ns_memrealtime s[22:23]");

@@ -94,6 +94,7 @@ TEST(Packed, halves_of_every_kind) {
   for (unsigned n = 0; n < static_cast<unsigned>(arch_count); ++n)
     for (const Operation& op : operations) {
       const auto arch = static_cast<Arch>(n);
+      if (op.accumulates && arch == Arch::gfx906) continue;  // it has none
       OneWave w(arch);
       for (unsigned start = 0; start < 256; start += 32) {
         const unsigned lanes = w.wave().lanes;

@@ -121,7 +121,7 @@ TEST(ScalarRegisters, MovedByM0) {
 
 // M0[7:0] is the index, M0[15:12] says which operands it moves.
 TEST(ScalarRegisters, IndexOfVgprs) {
-  for (const Arch arch : {Arch::gfx908, Arch::gfx90a, Arch::gfx942, Arch::gfx950}) {
+  for (const Arch arch : {Arch::gfx906, Arch::gfx908, Arch::gfx90a, Arch::gfx942, Arch::gfx950}) {
     SCOPED_TRACE(name(arch));
     OneWave wave(arch);
     wave.s(sreg::m0) = 0xabcdef12, wave.s(4) = 0x12345678;

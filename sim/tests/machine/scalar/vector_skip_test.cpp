@@ -11,7 +11,9 @@ class VectorSkip : public testing::TestWithParam<Arch> {};
 TEST_P(VectorSkip, ScalarInstructionsAloneRun) {
   const Block memory(256);
   const bool named_as_mi300 = GetParam() == Arch::gfx942 || GetParam() == Arch::gfx950;
-  const std::string product = named_as_mi300 ? "v_mfma_f32_4x4x1_16b_f32" : "v_mfma_f32_4x4x1f32";
+  const std::string mfma = named_as_mi300 ? "v_mfma_f32_4x4x1_16b_f32" : "v_mfma_f32_4x4x1f32";
+  const std::string product =
+      GetParam() == Arch::gfx906 ? "v_dot2_f32_f16 v4, v1, v1, v1" : mfma + " a[0:3], v1, v1, a[0:3]";
   ProfiledCode code(GetParam(), R"(
     v_mov_b32 v1, 1.0
     s_mov_b32 s4, 8
@@ -23,7 +25,7 @@ TEST_P(VectorSkip, ScalarInstructionsAloneRun) {
     v_cmp_eq_u32 vcc, v0, v0
     v_readfirstlane_b32 s5, v0
     v_pk_add_f16 v1, v1, v1
-    )" + product + R"( a[0:3], v1, v1, a[0:3]
+    )" + product + R"(
     global_store_dword v0, v1, s[2:3]
     global_load_dword v1, v0, s[2:3]
     buffer_load_dword v1, off, s[12:15], 0
@@ -89,7 +91,7 @@ TEST_P(VectorSkip, ProfilesCountWhatRan) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Architectures, VectorSkip,
-                         testing::Values(Arch::gfx908, Arch::gfx90a, Arch::gfx942, Arch::gfx950),
+                         testing::Values(Arch::gfx906, Arch::gfx908, Arch::gfx90a, Arch::gfx942, Arch::gfx950),
                          [](const auto& tested) { return std::string(name(tested.param)); });
 
 }  // namespace

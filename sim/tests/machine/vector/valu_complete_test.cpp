@@ -9,8 +9,8 @@
 namespace rapt::sim {
 namespace {
 
-constexpr std::array<Arch, arch_count> archs{Arch::gfx908,  Arch::gfx90a,  Arch::gfx942, Arch::gfx950,
-                                             Arch::gfx1100, Arch::gfx1151, Arch::gfx1201};
+constexpr std::array<Arch, arch_count> archs{Arch::gfx908,  Arch::gfx90a,  Arch::gfx942,  Arch::gfx950,
+                                             Arch::gfx1100, Arch::gfx1151, Arch::gfx1201, Arch::gfx906};
 
 // Interpolation reads attributes that only the graphics pipeline puts into LDS; v_illegal is not an operation.
 bool is_refused(std::string_view name) { return name.starts_with("v_interp_") || name == "v_illegal"; }

@@ -165,7 +165,7 @@ TEST(ValuFloat, HalfMadRoundsTheProduct) {
 // One of the 16-bit operations of gfx9 that keep the upper half.
 TEST(ValuFloat, HalfMac) {
   const auto flushed = [](double x) { return std::fabs(x) < 0x1p-14 ? std::copysign(0.0, x) : x; };
-  for (const Arch arch : {Arch::gfx908, Arch::gfx90a, Arch::gfx942, Arch::gfx950}) {
+  for (const Arch arch : {Arch::gfx906, Arch::gfx908, Arch::gfx90a, Arch::gfx942, Arch::gfx950}) {
     OneWave wave(arch);
     for (const std::uint16_t a : edges_f16())
       for (const double b : {1.0, -2.0, 0.5})

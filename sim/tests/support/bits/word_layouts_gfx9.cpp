@@ -9,8 +9,7 @@ using enum Suffix;
 
 constexpr ArchSet gfx94 = only(Arch::gfx942) | only(Arch::gfx950);
 constexpr ArchSet before_gfx94 = cdna & ~gfx94;
-constexpr ArchSet gfx908 = only(Arch::gfx908);
-constexpr ArchSet from_90a = cdna & ~gfx908;
+constexpr ArchSet from_90a = cdna & ~before_gfx90a;
 
 const Fields smem = {{"sbase", 0, 6, base},      {"sdata", 6, 7, sgpr},   {"soffset_en", 14, 1, form},
                      {"nv", 15, 1, modifier},    {"glc", 16, 1, any},     {"imm", 17, 1, form},
@@ -97,9 +96,9 @@ const std::vector<LayoutRow> rows = {
     {Format::flat, gfx94, "FLAT", 0xdc000000, 18, 0, 2, flat("sve")},
     {Format::scratch, gfx94, "SCRATCH", 0xdc004000, 18, 0, 2, flat("sve")},
     {Format::global, gfx94, "GLOBAL", 0xdc008000, 18, 0, 2, flat("sve")},
-    {Format::mubuf, gfx908, "MUBUF", 0xe0000000, 18, 0, 2, mubuf("tfe")},
+    {Format::mubuf, before_gfx90a, "MUBUF", 0xe0000000, 18, 0, 2, mubuf("tfe")},
     {Format::mubuf, from_90a, "MUBUF", 0xe0000000, 18, 0, 2, mubuf("acc")},
-    {Format::mtbuf, gfx908, "MTBUF", 0xe8000000, 15, 0, 2, mtbuf("tfe")},
+    {Format::mtbuf, before_gfx90a, "MTBUF", 0xe8000000, 15, 0, 2, mtbuf("tfe")},
     {Format::mtbuf, from_90a, "MTBUF", 0xe8000000, 15, 0, 2, mtbuf("acc")},
 };
 

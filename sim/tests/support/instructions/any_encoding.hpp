@@ -28,6 +28,7 @@ class Forms {
   const Opcode& row() const { return opcode_; }
   bool is(Traits trait) const { return (opcode_.traits & trait) != 0; }
   bool has(Arch arch) const { return mode_.arch == arch; }
+  bool before_gfx90a() const { return contains(sim::before_gfx90a, mode_.arch); }
   std::vector<Encoding> take() { return std::move(forms_); }
 
  private:

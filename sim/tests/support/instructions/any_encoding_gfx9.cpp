@@ -218,9 +218,9 @@ void buffer(Forms& f) {
   };
   for (const std::uint32_t address : {0U, offen, idxen, offen | idxen}) {
     add("", address, 0);
-    add(f.has(Arch::gfx908) ? "tfe" : "acc", address, bit55);
+    add(f.before_gfx90a() ? "tfe" : "acc", address, bit55);
     if (is_atomic(f)) add("glc", address | glc, 0);
-    if (is_atomic(f) && !f.has(Arch::gfx908)) add("glc acc", address | glc, bit55);
+    if (is_atomic(f) && !f.before_gfx90a()) add("glc acc", address | glc, bit55);
     if (!typed) add("lds", address | lds, 0);
   }
 }

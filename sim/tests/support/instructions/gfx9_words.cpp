@@ -197,7 +197,8 @@ Exception llvm_exception(Arch arch, const Sample& s, const Disassembled& llvm) {
   if (contains(text, "null") && !text.starts_with("exp")) return refused("code 125 is reserved on gfx9");
   if (contains(text, "src_flat_scratch_base")) return refused("codes 230 and 231 are reserved on gfx9");
   if (tuples(text).past_end) return refused("registers past 255");
-  if (arch != Arch::gfx908 && tuples(text).odd) return refused("tuples begin at an even register since gfx90a");
+  const bool before_90a = sim::contains(before_gfx90a, arch);
+  if (!before_90a && tuples(text).odd) return refused("tuples begin at an even register since gfx90a");
   if (starts_with_any(text, {"v_cmp", "v_read"}) && text.find(" src_") == text.find(' ')) {
     return refused("a scalar result in a register that cannot be written");
   }
@@ -217,9 +218,9 @@ Exception llvm_exception(Arch arch, const Sample& s, const Disassembled& llvm) {
     return refused("dst_unused of 3 is reserved");
   }
   if (is_sdwa(s) && contains(text, "lds_direct")) return refused("LDS direct reads are not for SDWA");
-  if (arch == Arch::gfx908 && contains(text, " a") &&
+  if (before_90a && contains(text, " a") &&
       starts_with_any(text, {"flat_", "global_", "scratch_", "ds_", "buffer_", "tbuffer_"})) {
-    return refused("gfx908 has no AGPRs in memory instructions");
+    return refused("no AGPRs in memory instructions before gfx90a");
   }
   if (contains(text, "f8f6f4") && reserved_f8f6f4_format(text)) return refused("formats 5 to 7 are reserved");
   if (starts_with_any(text, {"v_nop", "v_clrexcp"}) && is_vop(s) && vop_source0(s) >= 249) {

@@ -9,10 +9,16 @@
 namespace rapt::sim::test {
 namespace {
 
+bool has_products(Arch arch) { return arch != Arch::gfx906; }
+bool takes_bf16(Arch arch) { return is_cdna(arch) && has_products(arch); }
+
 std::string kernel_source(Arch arch) {
   const std::string folder = RAPT_SIM_SOURCE_FOLDER "/tests/kernels";
   std::string all;
-  for (const char* file : {"/vector_types.h", is_cdna(arch) ? "/attention_cdna.hip" : "/attention_rdna.hip"}) {
+  const char* const kernel = !has_products(arch) ? "/attention_dot.hip"
+                             : is_cdna(arch)     ? "/attention_cdna.hip"
+                                                 : "/attention_rdna.hip";
+  for (const char* file : {"/vector_types.h", kernel}) {
     std::ifstream in(folder + file);
     all.append(std::istreambuf_iterator<char>(in), {});
   }
@@ -20,12 +26,12 @@ std::string kernel_source(Arch arch) {
 }
 
 float decode(Arch arch, std::uint16_t bits) {
-  if (is_cdna(arch)) return std::bit_cast<float>(std::uint32_t{bits} << 16);
+  if (takes_bf16(arch)) return std::bit_cast<float>(std::uint32_t{bits} << 16);
   return static_cast<float>(std::bit_cast<_Float16>(bits));
 }
 
 std::uint16_t encode(Arch arch, float value) {
-  if (is_cdna(arch)) return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16);
+  if (takes_bf16(arch)) return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16);
   return std::bit_cast<std::uint16_t>(static_cast<_Float16>(value));
 }
 

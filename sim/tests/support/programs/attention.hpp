@@ -1,5 +1,5 @@
-// The attention prototypes as whole-kernel tests: bf16 by MFMA on CDNA, f16 by WMMA on RDNA, 128 or more queries per
-// workgroup.
+// The attention prototypes as whole-kernel tests: bf16 by MFMA on CDNA, f16 by WMMA on RDNA, f16 by dot products where
+// there is no matrix unit; 128 or more queries per workgroup.
 #pragma once
 
 #include "sim/tests/support/programs/kernels.hpp"
