@@ -67,7 +67,7 @@ inline constexpr Operation kTable[] = {
     {"forward_wide", Stage::forward, sizeof(rapt_forward_args)},       // the head dimension is split among waves
     {"forward_hopper", Stage::forward, sizeof(rapt_hopper_forward_scores_args), 0, Family::any, true, false, "scores",
      true},
-    {"split", Stage::split, sizeof(rapt_split_args), 16},
+    {"split", Stage::split, sizeof(rapt_split_args), 16, Family::any, false, false, "", true},
     {"split_wide", Stage::split, sizeof(rapt_split_args), 16},  // as forward_wide
     {"split_combine", Stage::split_combine, sizeof(rapt_split_args), 1, Family::any, false, false, "", true},
     {"backward_dq", Stage::backward_dq, sizeof(rapt_backward_args), 0, Family::whole},

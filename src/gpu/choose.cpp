@@ -162,6 +162,16 @@ class Chooser {
     return found;
   }
 
+  // Whether a launch should start before the stream's last kernel has ended. Its workgroups then take places as they
+  // become free. In two cases that costs more than it gains (docs/log/2026-11-29-h200-decode-eight-waves.md): splits of
+  // a large batch, which are folded, and many tiles of 64 queries with one whole tile of keys.
+  bool starts_early(const Variant& v, const Pass& pass, const Grid& grid, double at_once) const {
+    if (!v.waits || v.computes(Stage::split_combine)) return v.waits;
+    if (v.computes(Stage::split)) return pass.splits > 1;
+    const bool short_tiles = v.block_q == 64 && n_.seqlen_k == v.block_k && grid.tiles <= 2;
+    return !short_tiles || grid.workgroups < 5 * at_once;
+  }
+
   // Adds the pass that a kernel leads, if it leads one, with the largest kernel of each other stage.
   void add_pass(const Variant& lead) {
     Pass pass;
@@ -180,11 +190,16 @@ class Chooser {
       if (v == nullptr) return;
       const Grid grid = grid_of(*v, n_);
       const int32_t resident = std::max(v->nvidia.occupancy * 4 / v->waves, 1);
-      const double most = v->known->hopper ? shelf_.device.compute_units * resident : grid.workgroups;
-      pass.kernels.push_back(
-          {v, static_cast<int32_t>(grid.tiles), static_cast<uint32_t>(std::min(grid.workgroups, most))});
+      const double at_once = shelf_.device.compute_units * resident,
+                   most = v->known->hopper ? at_once : grid.workgroups;
+      pass.kernels.push_back({.variant = v,
+                              .tiles = static_cast<int32_t>(grid.tiles),
+                              .workgroups = static_cast<uint32_t>(std::min(grid.workgroups, most)),
+                              .overlaps = starts_early(*v, pass, grid, at_once)});
     }
-    pass.kernels[0].workgroups *= static_cast<uint32_t>(pass.splits);
+    const int32_t at_once = pass.splits_at_once;
+    if (at_once > 1) pass.kernels[0].grid_rows = pass.kernels[0].workgroups;
+    pass.kernels[0].workgroups *= static_cast<uint32_t>((pass.splits + at_once - 1) / at_once);
     lay_out_workspace(pass);
     if (!n_.named || (pass.has(*n_.named) && home(*n_.named, n_) == pass.kind)) passes_.push_back(std::move(pass));
   }

@@ -17,6 +17,8 @@ struct PassKernel {
   const Variant* variant = nullptr;
   int32_t tiles = 0;  // of the rows that workgroups share
   uint32_t workgroups = 0;
+  uint32_t grid_rows = 1;  // the grid is so many rows of equally many workgroups
+  bool overlaps = false;   // starts before the stream's last kernel has ended
 
   Stage stage() const { return variant->known->stage; }
 };
@@ -37,6 +39,7 @@ struct Pass {
   const Variant* lead = nullptr;   // its leading kernel
   std::vector<PassKernel> kernels;
   int32_t splits = 1, split_rows = 0;  // of split: parts of the keys, and rows of k in a part
+  int32_t splits_at_once = 1;          // of split: parts that a workgroup has, one after another
   int32_t dq_sum_dims = 0;             // of fused: dims of a row of dq's sums
   bool in_order = false;               // of fused: adds to dq in a fixed order
   WorkspaceLayout workspace;

@@ -19,10 +19,10 @@ void launch_kernel(Kernels& kernels, const PassKernel& kernel, Arguments& argume
   const Variant& v = *kernel.variant;
   // AMD's C++ kernels declare their shared memory; other kernels are given it.
   const bool given = device.id.type == RAPT_CUDA || v.by_triton();
-  const LaunchShape shape{.grid = {kernel.workgroups},
+  const LaunchShape shape{.grid = {kernel.workgroups / kernel.grid_rows, kernel.grid_rows},
                           .block = {static_cast<uint32_t>(v.threads)},
                           .dynamic_shared_memory = given ? static_cast<uint32_t>(v.shared_memory) : 0,
-                          .overlaps = v.waits,
+                          .overlaps = kernel.overlaps,
                           .fields_are_arguments = v.by_triton()};
   const auto bytes = static_cast<size_t>(v.argument_size);
   static_assert(sizeof arguments >= sizeof(rapt_forward_args) + archive::kTritonArguments);

@@ -31,16 +31,42 @@ int64_t splits_wanted(int64_t per_split, const Variant& v, const Device& device)
   return best;
 }
 
+// True if a workgroup can fold its splits' results, and sequences have one length: else few workgroups would have the
+// longest one.
+bool may_fold(const Variant& v, const Needs& n, const Device& device) {
+  const bool can = device.id.type == RAPT_CUDA && v.head_dim * dtype_bytes(v.dtype) <= RAPT_FOLDED_ROW_BYTES;
+  return can && !n.lengths_differ;
+}
+int64_t at_once_on(const Variant& v, const Device& device) {  // workgroups
+  return int64_t{device.compute_units} * std::max(v.nvidia.occupancy * 4 / v.waves, 1);
+}
+
 // True if each workgroup computes all splits of its rows, so that nothing is merged. That needs enough workgroups to
 // keep the memory busy, also at the end, and sequences of one length.
 bool folds(const Variant& v, const Needs& n, const Device& device, double workgroups) {
-  if (device.id.type != RAPT_CUDA || v.head_dim * dtype_bytes(v.dtype) > RAPT_FOLDED_ROW_BYTES) return false;
-  if (n.lengths_differ) return false;
-  const int64_t enough = int64_t{device.compute_units} * 3 / 4;
-  const int64_t at_once = int64_t{device.compute_units} * std::max(v.nvidia.occupancy * 4 / v.waves, 1);
+  if (!may_fold(v, n, device)) return false;
+  const int64_t enough = int64_t{device.compute_units} * 3 / 4, at_once = at_once_on(v, device);
   const auto all = static_cast<int64_t>(workgroups);
   const int64_t last = all % at_once;  // an idle tenth costs less than partial results
   return last == 0 || last + all / 10 >= enough;
+}
+
+// How many neighbouring splits a workgroup has, a power of two. The least time is estimated: workgroups take turns, and
+// the beginning and end of each take as long as some more keys. Only kernels of sm_90 take several; they wait.
+int32_t splits_of_workgroup(const Variant& v, const Needs& n, const Device& device, const Grid& grid, int64_t splits,
+                            int64_t split_rows) {
+  constexpr int64_t kRowsOfTheEnds = 512;
+  const auto tiles = static_cast<int64_t>(grid.workgroups);
+  if (!v.waits || !may_fold(v, n, device) || n.appends) return 1;
+  if (grid.tiles != 1 || tiles < 2 || tiles > UINT16_MAX) return 1;
+  const auto time = [&](int64_t count) {
+    const int64_t workgroups = tiles * ((splits + count - 1) / count), at_once = at_once_on(v, device);
+    return (workgroups + at_once - 1) / at_once * (count * split_rows + kRowsOfTheEnds);
+  };
+  int32_t best = 1;
+  for (int32_t count = 2; count < splits; count *= 2)
+    if (time(count) < time(best)) best = count;
+  return best;
 }
 
 }  // namespace
@@ -61,6 +87,7 @@ void cut_keys(Pass& pass, const Needs& n, const Device& device) {
   const int64_t splits = folds(v, n, device, grid.workgroups) ? 1 : (rows + split_rows - 1) / split_rows;
   pass.splits = static_cast<int32_t>(splits);
   pass.split_rows = static_cast<int32_t>(split_rows);
+  pass.splits_at_once = splits_of_workgroup(v, n, device, grid, splits, split_rows);
 }
 
 }  // namespace rapt::gpu

@@ -348,6 +348,22 @@ TEST(Choose, OptionsOfAProblem) {
   EXPECT_EQ(needs_of(problem(" window=-1,0"), RAPT_FORWARD).mask, MaskKind::causal);
 }
 
+// Kernels that wait for the one in front start early, but for many tiles of 64 queries with one whole tile of keys.
+TEST(Choose, StartsEarly) {
+  Variant waiting = variant("forward_hopper.d64.bf16.plain.k64w8", DType::bf16, 64, "plain", 64), other = waiting;
+  waiting.waits = true;
+  const auto early = [](const Variant& v, int batch, const std::string& lengths) {
+    const MadeUpShelf shelf(kLast, {v});
+    return shelf.choose(of(cat("b", batch, " hq4 hk4 ", lengths, " d64 bf16"))).pass.kernels.at(0).overlaps;
+  };
+  EXPECT_FALSE(early(other, 1, "sq64 sk64"));
+  EXPECT_TRUE(early(waiting, 1, "sq64 sk64"));
+  EXPECT_TRUE(early(waiting, 124, "sq64 sk64"));
+  EXPECT_FALSE(early(waiting, 125, "sq64 sk64"));
+  EXPECT_TRUE(early(waiting, 125, "sq64 sk63"));
+  EXPECT_TRUE(early(waiting, 125, "sq129 sk64"));
+}
+
 // Kernels that read tensors by maps say what they do not take; a launch has no more workgroups than there are units.
 TEST(Choose, TensorMaps) {
   const MadeUpShelf shelf(kLast, {variant("forward_hopper.d128.bf16.plain.k128w12", DType::bf16, 128, "plain", 128)});

@@ -253,19 +253,31 @@ class FakeSplit : public Fake {
   rapt::api::DeviceMemory memory_{kFirst, kBytes};
 };
 
-// Results of splits are merged by a kernel that may start before theirs end.
-TEST_F(Fake, MergingOverlapsOnHopper) {
+// Kernels start before the one in front has ended, but for folded splits. A workgroup has several splits where there
+// are more than fit 10 compute units at once.
+TEST_F(Fake, SplitsOnHopper) {
   write_archive(archive::hopper_split_archive(), "sm_90.rapt");
   cuda.arch = "sm_90";
-  rapt::api::DeviceMemory memory(kCuda, size_t{1} << 20);
-  char* const data = static_cast<char*>(memory.data());
-  const rapt::api::Tensor q(data, rapt::kBf16, {1, 1, 2, 64}, {}, kCuda);
-  const rapt::api::Tensor k(data + 4096, rapt::kBf16, {1, 2000, 1, 64}, {}, kCuda);
-  const rapt::api::Tensor out(data + (size_t{1} << 19), rapt::kBf16, {1, 1, 2, 64}, {}, kCuda);
-  rapt::api::forward({.q = q, .k = k, .v = k}, out);
-  ASSERT_EQ(cuda.launches.size(), 2U);
-  EXPECT_FALSE(cuda.launches[0].shape.overlaps);
-  EXPECT_TRUE(cuda.launches[1].shape.overlaps);
+  const rapt::api::DeviceMemory memory(kCuda, size_t{30} * 1024 * 64 * 2), results(kCuda, size_t{30} * 2 * 64 * 2);
+  const auto grid = [&](int64_t batch, int64_t keys, int32_t splits, bool lengths) {
+    const rapt::api::Tensor q(memory.data(), rapt::kBf16, {batch, 1, 2, 64}, {}, kCuda);
+    const rapt::api::Tensor k(memory.data(), rapt::kBf16, {batch, keys, 1, 64}, {}, kCuda);
+    rapt::api::Attention a{.q = q, .k = k, .v = k};
+    if (lengths) a.kv_cache = {.seqused_k = rapt::api::Tensor(memory.data(), rapt::kInt32, {batch}, {}, kCuda)};
+    cuda.launches.clear();
+    rapt::api::forward(a, {results.data(), rapt::kBf16, {batch, 1, 2, 64}, {}, kCuda});
+    EXPECT_EQ(cuda.launches.size(), splits == 1 ? 1U : 2U);
+    for (const FakeDriver::Launched& launched : cuda.launches) EXPECT_EQ(launched.shape.overlaps, splits > 1);
+    rapt_split_args arguments;
+    std::memcpy(&arguments, cuda.launches.at(0).arguments.data(), sizeof arguments);
+    EXPECT_EQ(arguments.splits, splits);
+    return cuda.launches[0].shape.grid;
+  };
+  EXPECT_EQ(grid(1, 2000, 8, false), (Extent{8}));
+  EXPECT_EQ(grid(6, 1024, 4, false), (Extent{24})) << "they fit at once";
+  EXPECT_EQ(grid(6, 2560, 10, false), (Extent{5, 6}));
+  EXPECT_EQ(grid(6, 2560, 10, true), (Extent{60})) << "one sequence may be long";
+  EXPECT_EQ(grid(7, 1024, 1, false), (Extent{7})) << "folded";
 }
 
 TEST_F(FakeSplit, SplitsFollowFromCapacityAndDevice) {

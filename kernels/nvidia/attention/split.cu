@@ -1,5 +1,5 @@
 // Split-KV attention with mma.sync and cp.async: 16 rows of q that share a head of k, against one split of the keys, or
-// all splits one after another. Products are as in forward.cu. Reading K and V takes the time.
+// several or all splits one after another. Products are as in forward.cu. Reading K and V takes the time.
 //
 // Each of RAPT_WAVES waves has every RAPT_WAVES'th tile of RAPT_BLOCK_K keys, a softmax and O of its own. K and V of
 // its tiles pass in turn through its own ring of buffers in shared memory, so a wave waits for nothing but its copies.
@@ -14,6 +14,7 @@ namespace rapt::nvidia {
 
 using Accumulators = TileC[1][kDimTiles];
 using Softmaxes = Softmax<T, kGeneral>[1][2];
+using KeptQ = Fragment[kHeadDim / kStep<T>];
 
 // Attends the ring's first tile of keys, from `first` on, and starts to copy the tile kAhead behind it: load_k and
 // load_v copy to a buffer. q_of(dim) is q's operand.
@@ -39,15 +40,39 @@ DEVICE void attend_tile(SplitArguments& a, const SplitBlock& b, const Keys& keys
   ring.advance();
 }
 
+// Whether arguments are in memory that the kernel in front may write.
+DEVICE bool reads_lengths(SplitArguments& a) {
+  return a.problem.cu_seqlens_q != nullptr || a.problem.cu_seqlens_k != nullptr || a.cache.seqused != nullptr ||
+         a.cache.leftpad != nullptr || a.cache.batch_idx != nullptr || a.new_keys.seqlen > 0;
+}
+
+DEVICE void store_no_keys(SplitArguments& a, const SplitBlock& b, const Splits& splits, int thread) {
+  wait_for_previous();
+  if (thread >= query_rows(a.problem, b)) return;
+#pragma unroll 1
+  for (int split = splits.first; split <= splits.last; ++split)
+    a.partial.softmax[partial_row(a, b, split, thread)] = no_keys();
+}
+
+// q's operands, from shared memory, which is then free.
+DEVICE void keep_q(const Tile& q, KeptQ& kept) {
+#pragma unroll
+  for (int dim = 0; dim < kHeadDim; dim += kStep<T>) kept[dim / kStep<T>] = q.operand_a(0, dim);
+  barrier();
+}
+
 // One pass over the keys. Returns true if another must follow (not_finite.hpp).
 DEVICE bool attend_split(SplitArguments& a, char* shared, int pass) {
-  const SplitBlock b = split_block(a, workgroup_id());
-  if (query_rows(a.problem, b) <= 0) return false;
+  const SplitBlock b = block_of_workgroup(a);
+  if (query_rows(a.problem, b) <= 0) {
+    wait_for_previous();  // on every path: kernels behind this one rely on it
+    return false;
+  }
   const int thread = thread_id(), lane = thread % kWave, wave = thread / kWave;
   const Splits splits = splits_of(a, b);
   const Keys& keys = splits.keys;
   if (!splits.all && keys.begin >= keys.end) {
-    if (thread < query_rows(a.problem, b)) a.partial.softmax[partial_row(a, b, thread)] = no_keys();
+    store_no_keys(a, b, splits, thread);
     return false;
   }
   const CacheRows k(a, b, a.k), v(a, b, a.v);
@@ -58,23 +83,19 @@ DEVICE bool attend_split(SplitArguments& a, char* shared, int pass) {
   // A wave's first tile, by its number in the sequence: its tiles of a split do not depend on other workgroups.
   int first = keys.begin / kKeysOfWaves * kKeysOfWaves + wave * kKeys;
   if (first + kKeys <= keys.begin) first += kKeysOfWaves;
+  wait_for_previous();
   // On its way to registers, q passes through the buffer that the first wave uses last.
   char* const shared_q = shared + (kKeepQ ? kRingBytes - Tile::kBytes : kWaves * kRingBytes);
   load_q(a, b, shared_q, thread);
-#pragma unroll
+#pragma unroll 1
   for (int i = 0; i < kBuffers - 1; i += 2) {
     load_k(first + i / 2 * kKeysOfWaves, i);
     load_v(first + i / 2 * kKeysOfWaves, i + 1);
   }
   wait_for_groups<kBuffers - 1>();  // of q
   barrier();
-  Fragment kept_q[kHeadDim / kStep<T>];
-  if constexpr (kKeepQ) {
-#pragma unroll
-    for (int dim = 0; dim < kHeadDim; dim += kStep<T>) kept_q[dim / kStep<T>] = Tile{shared_q, lane}.operand_a(0, dim);
-    barrier();
-  }
-
+  KeptQ kept_q;
+  if constexpr (kKeepQ) keep_q(Tile{shared_q, lane}, kept_q);
   const auto q_of = [&](int, int dim) {
     if constexpr (kKeepQ) return kept_q[dim / kStep<T>];
     else return Tile{shared_q, lane}.operand_a(0, dim);
@@ -106,6 +127,7 @@ DEVICE bool attend_split(SplitArguments& a, char* shared, int pass) {
 KERNEL(rapt::nvidia::kThreads, RAPT_WAVES_PER_EU * 4 / RAPT_WAVES)
 RAPT_SYMBOL(const __grid_constant__ rapt_split_args arguments) {
   extern __shared__ __align__(1024) char shared[];
+  if (rapt::nvidia::reads_lengths(arguments)) rapt::nvidia::wait_for_previous();
   if constexpr (rapt::nvidia::kFolds) rapt::nvidia::let_next_start();  // split_combine
   if (arguments.new_keys.seqlen > 0) rapt::nvidia::append_split<rapt::nvidia::T, rapt::nvidia::kThreads>(arguments);
   rapt::nvidia::run_passes<rapt::nvidia::kGeneral, rapt::nvidia::attend_split>(arguments, shared);

@@ -49,8 +49,6 @@ DEVICE void combine(SplitArguments& a, Parts& parts) {
   const int of_heads = divide(id, a.by_heads_q), batch = divide(of_heads, a.by_seqlen_q);
   const int head = id - of_heads * p.heads_q, query = of_heads - batch * p.seqlen_q, head_k = divide(head, a.by_group);
   const SplitBlock of_row = split_sequence(a, batch);
-  wait_for_previous();
-  if (query >= of_row.q.count) return;
   const int splits = splits_with_keys(a, of_row), dims = a.partial.dims;
   const int64_t row = (static_cast<int64_t>(batch) * p.heads_k + head_k) * p.seqlen_q * p.group + query * p.group +
                       head - head_k * p.group;
@@ -59,6 +57,9 @@ DEVICE void combine(SplitArguments& a, Parts& parts) {
   const Block block = of_row.block(p, head);
   const int size = a.partial.out_dtype == RAPT_ABI_FP32 ? 4 : 2;
   char* const to = first_row_of(a.out, batch, block.q, head) + query * a.out.seq;
+  wait_for_previous();
+  let_next_start();
+  if (query >= of_row.q.count) return;
 #pragma unroll 1
   for (int first_dim = 0; first_dim < p.head_dim_v; first_dim += kDims) {
     const int from_dim = min(first_dim + lane * kOfLane, dims - kOfLane), dim = first_dim + thread;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/common/scores.hpp"
+#include "kernels/nvidia/attention/split_several.hpp"
 #include "kernels/nvidia/attention/split_tile.hpp"
 
 namespace rapt::nvidia {
@@ -24,19 +25,26 @@ DEVICE void for_elements(int half, int thread, const F& f) {
   }
 }
 
-// The splits that a workgroup computes: one, or all.
+// The splits that a workgroup computes: all, whose results it folds, or some, each of which is a partial result.
 struct Splits {
   bool all;
-  int first, last;
+  int first, last;  // last < first: none that may have keys
   Keys keys;
 };
 
 DEVICE Splits splits_of(SplitArguments& a, const SplitBlock& b) {
   const bool all = a.splits == 1;
-  const int begin = b.split * a.split_rows;
-  const Keys keys = split_keys(a, b, begin, all ? INT32_MAX : begin + a.split_rows);
-  if (!all || !kFolds) return {all, b.split, b.split, keys};
+  const int begin = b.split * a.split_rows, count = kFolds ? splits_of_workgroup(a) : 1;
+  const Keys keys = split_keys(a, b, begin, all ? INT32_MAX : begin + count * a.split_rows);
+  if (!all && !kTakesSeveral) return {all, b.split, b.split, keys};
+  if (!all) return {all, b.split, min(b.split + count, splits_with_keys(a, b)) - 1, keys};
+  if (!kFolds) return {all, b.split, b.split, keys};
   return {all, divide(keys.begin, a.by_split_rows), divide(max(keys.end - 1, keys.begin), a.by_split_rows), keys};
+}
+
+// The number of a split's row `row` among the partial results.
+DEVICE int64_t partial_row(SplitArguments& a, const SplitBlock& b, int split, int row) {
+  return partial_row(a, b, row) - b.split + split;
 }
 
 // Called by the thread that has the row: stores its lse, and the factor of out.
@@ -54,16 +62,17 @@ DEVICE void finish(SplitArguments& a, const SplitBlock& b, const rapt_abi_partia
 DEVICE void merge_row(SplitArguments& a, const SplitBlock& b, int pass, const Splits& splits, int split, bool ends_part,
                       Waves& waves, int row) {
   auto& to = waves.rows[row];
-  if (split == splits.first) {
+  if (!splits.all) {
+    to.out = reinterpret_cast<char*>(a.partial.out + partial_row(a, b, split, row) * a.partial.dims);
+  } else if (split == splits.first) {
     const SplitRow of_tile = split_row(a, b, row);
     to.part = to.row = no_keys();
-    to.out = splits.all ? first_row_of(a.out, b.batch, b.q, of_tile.head) + of_tile.query * a.out.seq
-                        : reinterpret_cast<char*>(a.partial.out + partial_row(a, b, row) * a.partial.dims);
+    to.out = first_row_of(a.out, b.batch, b.q, of_tile.head) + of_tile.query * a.out.seq;
   }
   const rapt_abi_partial result = waves.merge(row);
   if (pass >= kAbove) return;
   if (!splits.all) {
-    a.partial.softmax[partial_row(a, b, row)] = result;
+    a.partial.softmax[partial_row(a, b, split, row)] = result;
   } else if constexpr (kFolds) {
     to.of_part = fold(to.part, result, Waves::Row::kPower);
     if (!ends_part) return;

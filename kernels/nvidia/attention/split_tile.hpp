@@ -70,14 +70,18 @@ DEVICE void load_q(SplitArguments& a, const SplitBlock& b, char* buffer, int thr
   const Tile tile{buffer, thread % kWave};
   const int dims = a.problem.head_dim;
   const char* const data = static_cast<const char*>(a.q.data);
-  if (a.new_keys.rotary_dim > 0 || dims * Tile::kSize % 16 != 0 || !aligned(data, a.q.batch | a.q.seq | a.q.head)) {
+  const bool by_chunks =
+      a.new_keys.rotary_dim == 0 && dims * Tile::kSize % 16 == 0 && aligned(data, a.q.batch | a.q.seq | a.q.head);
+  if (__builtin_expect(!by_chunks, false)) {
     stage_q<T, kHeadDim, kThreads>(a, b, thread, [&](int row, int x) { return tile.at(row, x); });
   } else {
     constexpr int chunk = 16 / Tile::kSize, chunks = kHeadDim / chunk;
+    constexpr int count = kTile * chunks;
 #pragma unroll
-    for (int n = thread; n < kTile * chunks; n += kThreads) {
+    for (int first = 0; first < count; first += kThreads) {
+      const int n = first + thread, dim = n % chunks * chunk;
+      if (count % kThreads != 0 && n >= count) break;
       const SplitRow row = split_row(a, b, n / chunks);
-      const int dim = n % chunks * chunk;
       const bool there = row.query < b.q.count && dim < dims;
       const char* const from = first_row_of(a.q, b.batch, b.q, row.head) + row.query * a.q.seq + dim * Tile::kSize;
       copy_async(shared_address(tile.at(n / chunks, dim)), there ? from : data, there);

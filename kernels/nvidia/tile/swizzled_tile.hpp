@@ -38,7 +38,8 @@ struct SwizzledTile {
   // Starts to copy rows [first, first + Rows) of the rows at `data`, `seq` bytes apart. Rows outside of [begin, end)
   // and dimensions from `dims` on are taken as zeros.
   DEVICE_MEMBER void load(const char* data, int64_t seq, int dims, int begin, int end, int first) const {
-    if (!aligned(data, seq) || dims * kSize % 16 != 0) return copy(data, seq, dims, begin, end, first);
+    if (__builtin_expect(!aligned(data, seq) || dims * kSize % 16 != 0, false))
+      return copy(data, seq, dims, begin, end, first);
     const int row = lane / kAcross, column = lane % kAcross * 16;
     const char* from = data + (first + row) * seq + column;
     const uint32_t to = shared_address(shared) + row * kRowBytes + (column ^ swizzle(row));
