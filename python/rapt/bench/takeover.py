@@ -60,6 +60,12 @@ def _calls() -> list[Call]:
         calls.append(Call("U-Net", 2, 8, 8, seqlen, seqlen, head_dim, torch.float16))
         calls.append(Call("U-Net cross", 2, 8, 8, seqlen, 77, head_dim, torch.float16))
     calls.append(Call("wide", 2, 8, 8, 2048, 2048, 512, causal=True))
+    for batch, head_dim in ((4, 96), (4, 192), (2, 512)):
+        calls.append(Call("wide", batch, 16, 16, 4096, 4096, head_dim))
+    calls += [
+        Call("fp32", 4, 8, 8, 2048, 2048, 256, torch.float32),
+        Call("fp32", 1, 16, 16, 2048, 2048, 512, torch.float32),
+    ]
     for causal in (False, True):
         calls.append(Call("fp32", 2, 16, 16, 2048, 2048, 64, torch.float32, causal))
         calls.append(Call("fp32", 2, 8, 8, 2048, 2048, 128, torch.float32, causal))
