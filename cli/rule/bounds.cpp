@@ -12,6 +12,21 @@ namespace rapt::cli {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+// A weight below half of float32's least number is exactly 0: e^-104 is below 2^-150.
+constexpr double kNoWeight = -104;
+
+// The largest magnitude among the row's finite logits. Where the weight is exactly 0, what was added to the product
+// does not count.
+double largest_of(const Row& row) {
+  double largest = 0;
+  const double least = row.lse() + kNoWeight;
+  for (size_t n = 0; n < row.logits.size(); ++n) {
+    const double counts = row.logits[n] >= least ? row.logits[n] : row.products[n];
+    if (std::isfinite(row.logits[n]) && std::isfinite(counts)) largest = std::max(largest, std::fabs(counts));
+  }
+  return std::isfinite(row.sink) && row.sink >= least ? std::max(largest, std::fabs(row.sink)) : largest;
+}
+
 // The widest range of V, in one dimension, among the keys that an error of `slack` in each logit can give weight. It is
 // 0 where these logits are equal: their weights are equal too, in any arithmetic.
 double spread_of(const rapt_problem& p, const MadeTensors& t, const Row& row, double slack,
@@ -42,7 +57,7 @@ void find_largest_logits(const rapt_problem& p, const MadeTensors& t, Bounds& b)
   const int64_t rows = p.varlen_count > 0 ? first_q(p, p.batch) : p.batch * p.seqlen_q;
   std::vector<bool> vague(static_cast<size_t>(rows * p.heads_q));
   each_row(p, t, [&](const Row& row) {
-    const double largest = largest_logit(row);
+    const double largest = largest_of(row);
     vague[static_cast<size_t>(row.index)] = logit_slack(largest) > Bounds::kVague;
     b.largest_logit = std::max(b.largest_logit, largest);
     if (logit_slack(largest) <= Bounds::kVague) b.clear_logit = std::max(b.clear_logit, largest);
@@ -76,7 +91,7 @@ double largest_norm(const Array& a) {
 Bounds bounds_of(const rapt_problem& p, const MadeTensors& t, const Array* dout) {
   Bounds b;
   find_largest_logits(p, t, b);
-  const double slack = logit_slack(b.largest_logit), keep = b.keep = 1 / (1 - p.dropout);
+  const double slack = logit_slack(b.largest_logit), keep = 1 / (1 - p.dropout);
   const std::vector<double> v = t.v.values();
   b.spread = 0;
   if (slack > Bounds::kVague)
@@ -87,7 +102,6 @@ Bounds bounds_of(const rapt_problem& p, const MadeTensors& t, const Array* dout)
     most_q = std::max(most_q, seqlen_q(p, i)), most_k = std::max(most_k, seqlen_k(p, i));
   const double keys = static_cast<double>(most_k), rows = static_cast<double>(most_q * p.heads_q / p.heads_k);
   b.out = keys * keep * largest_finite_of(t.v);
-  b.cancelled = cancellation(p, t, dout, b.vague_rows);
   if (!dout) return b;
   const double scale = std::fabs(p.has_scale ? p.softmax_scale : 1 / std::sqrt(static_cast<double>(p.head_dim)));
   const double gradient = 2 * keep * largest_norm(*dout) * largest_norm(t.v);  // |dP - delta|
@@ -96,6 +110,7 @@ Bounds bounds_of(const rapt_problem& p, const MadeTensors& t, const Array* dout)
   b.dk = rows * scale * gradient * largest_finite_of(t.q);
   b.dbias = gradient * static_cast<double>(p.batch * p.heads_q * most_q);
   b.dsink = b.dbias;
+  if (p.dropout == 0) b.cancelled = cancellation(p, t, *dout, b.vague_rows);
   return b;
 }
 

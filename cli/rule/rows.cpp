@@ -13,7 +13,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 struct Logit {
   double product;  // scaled and capped
-  double slope;    // of the cap
   double value;    // with bias and ALiBi
 };
 
@@ -31,12 +30,7 @@ class FinalLogit {
     double s = 0;
     for (int64_t x = 0; x < p_.head_dim; ++x) s += q[x] * k[x];
     s *= scale_;
-    double slope = 1;
-    if (p_.softcap != 0) {
-      const double x = s / p_.softcap, e = std::exp(-2 * std::fabs(x));
-      slope = 4 * e / ((1 + e) * (1 + e));
-      s = p_.softcap * std::tanh(x);
-    }
+    if (p_.softcap != 0) s = p_.softcap * std::tanh(s / p_.softcap);
     const double product = s;
     if (t_.bias) s += t_.bias.at({b, h, i, j});
     if (t_.alibi_slopes) {
@@ -44,7 +38,7 @@ class FinalLogit {
       const double slope = t_.alibi_slopes.at(t_.alibi_slopes.shape().size() == 2 ? b * p_.heads_q + h : h);
       s -= slope * static_cast<double>(std::abs(i + off - j));
     }
-    return {product, slope, s};
+    return {product, s};
   }
 
  private:
@@ -63,16 +57,6 @@ double Row::lse() const {
   return top + std::log(sum);
 }
 
-double largest_logit(const Row& row) {
-  double largest = 0;
-  const double least = row.lse() + kNoWeight;
-  for (size_t n = 0; n < row.logits.size(); ++n) {
-    const double counts = row.logits[n] >= least ? row.logits[n] : row.products[n];
-    if (std::isfinite(row.logits[n]) && std::isfinite(counts)) largest = std::max(largest, std::fabs(counts));
-  }
-  return std::isfinite(row.sink) && row.sink >= least ? std::max(largest, std::fabs(row.sink)) : largest;
-}
-
 void each_row(const rapt_problem& p, const MadeTensors& t, const std::function<void(const Row&)>& body) {
   const FinalLogit logit(p, t);
   const bool packed = p.varlen_count > 0;
@@ -81,13 +65,12 @@ void each_row(const rapt_problem& p, const MadeTensors& t, const std::function<v
     for (int64_t h = 0; h < p.heads_q; ++h)
       for (int64_t i = 0; i < seqlen_q(p, b); ++i) {
         const int64_t index = packed ? h * rows + first_q(p, b) + i : (b * p.heads_q + h) * rows + i;
-        Row row{b, h, i, index, {}, {}, {}, {}, t.sink ? t.sink.at(h) : -kInfinity, -kInfinity};
+        Row row{b, h, i, index, {}, {}, {}, t.sink ? t.sink.at(h) : -kInfinity, -kInfinity};
         for (int64_t j = 0; j < seqlen_k(p, b); ++j)
           if (attends(p, t.mask, b, h, i, j)) {
             row.keys.push_back(j);
             const Logit of_key = logit(b, h, i, j);
             row.products.push_back(of_key.product);
-            row.slopes.push_back(of_key.slope);
             row.logits.push_back(of_key.value);
           }
         row.top = row.sink;

@@ -15,7 +15,6 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kLeastNormal = 0x1p-126;  // a weight below it may count as 0
 constexpr double kUnit = 0x1p-24;          // of float32
-constexpr double kLeastNumber = 0x1p-149;  // of float32; results are rounded to its multiples
 
 // The results of some rows.
 struct Part {
@@ -80,19 +79,20 @@ double largest(const std::vector<double>& exact, double range) {
   return most;
 }
 
-// What errors of `slack` in each logit may cost a result whose largest value is `most`.
-double of_logits(const std::string& tensor, double most, double slack, const Bounds& bounds) {
+// What float32's logits may cost a result whose largest value is `most`.
+double of_logits(const std::string& tensor, double most, double largest_logit, const Bounds& bounds) {
+  const double slack = logit_slack(largest_logit);
   if (tensor == "lse") return slack + 1e-6;
   const double vague = Bounds::kVague;
   const double at_most = tensor == "out" ? vague * most + bounds.spread : std::max(vague * most, bounds.reach(tensor));
-  return std::min(slack * most, at_most) + kLeastNormal * bounds.reach(tensor) + 2 * kLeastNumber * bounds.keep;
+  return std::min(slack * most, at_most) + kLeastNormal * bounds.reach(tensor);
 }
 
-// What float32's sums of dP - delta may cost a result, where they cancel.
-double of_sums(const std::string& tensor, bool clear, const Cancelled& cancelled) {
-  if (tensor == "lse" || tensor == "out" || tensor == "dv") return 0;
-  if (tensor == "dq") return kUnit * (clear ? cancelled.clear_dq : cancelled.dq);
-  return kUnit * (tensor == "dk" ? cancelled.dk : tensor == "dbias" ? cancelled.dbias : cancelled.dsink);
+// What float32's sums in dP - delta may cost a result.
+double of_sums(const std::string& tensor, bool clear, const Bounds& bounds) {
+  if (!bounds.cancelled || (tensor != "dq" && tensor != "dk")) return 0;
+  const Cancelled cancelled = bounds.cancelled();
+  return kUnit * (tensor == "dk" ? cancelled.dk : clear ? cancelled.clear_dq : cancelled.dq);
 }
 
 }  // namespace
@@ -104,18 +104,13 @@ Measure measure(std::string tensor, const Array& x, const Array& plain, const Ar
   Measure m;
   for (const Part& part : parts) {
     const Difference mine = difference(part.x, part.exact, range);
-    const double slack = logit_slack(part.largest_logit);
     Measure of_part;
     of_part.misplaced = mine.misplaced;
     of_part.error = mine.misplaced > 0 ? kInfinity : mine.largest;
-    of_part.allowance = 2 * difference(part.plain, part.exact, range).largest + of_logits(tensor, most, slack, bounds);
-    if (mine.misplaced == 0 && of_part.error > of_part.allowance && bounds.cancelled) {
-      const Cancelled cancelled = bounds.cancelled();
-      // A logit may lose twice its part: its sum is the longest.
-      const double more = slack + 2 * kUnit * (part.clear ? cancelled.clear_lse : cancelled.lse);
-      of_part.allowance += of_logits(tensor, most, more, bounds) - of_logits(tensor, most, slack, bounds) +
-                           of_sums(tensor, part.clear, cancelled);
-    }
+    of_part.allowance =
+        2 * difference(part.plain, part.exact, range).largest + of_logits(tensor, most, part.largest_logit, bounds);
+    if (mine.misplaced == 0 && of_part.error > of_part.allowance)
+      of_part.allowance += of_sums(tensor, part.clear, bounds);
     if (of_part.ratio() >= m.ratio()) m = of_part;
   }
   m.tensor = std::move(tensor);

@@ -21,11 +21,10 @@ struct Measure {
   std::string text() const;
 };
 
-// How large the terms of sums are that cancel: in logits, as an error of lse, and in dP - delta, as errors of
-// gradients.
+// How large the terms of the sums are that cancel in dP - delta, as errors of these gradients.
 struct Cancelled {
-  double lse = 0, dq = 0, dk = 0, dbias = 0, dsink = 0;
-  double clear_lse = 0, clear_dq = 0;  // of rows that are not vague
+  double dq = 0, dk = 0;
+  double clear_dq = 0;  // of rows that are not vague
 };
 
 // What the inputs say of a problem's results, in float64.
@@ -40,11 +39,10 @@ struct Bounds {
   double clear_logit = 0;  // largest_logit of the other rows
   // How far out can move, however wrong the weights are.
   double spread = 0;
-  double keep = 1;  // what dropout multiplies the weights by that it keeps
   // How large each result can be if every weight is anything from 0 to 1.
   double out = 0, dq = 0, dk = 0, dv = 0, dbias = 0, dsink = 0;
 
-  // Slow, and seldom needed.
+  // Slow, and seldom needed. Empty if no gradient is measured, or with dropout.
   std::function<Cancelled()> cancelled;
 
   double reach(const std::string& tensor) const;

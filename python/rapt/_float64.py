@@ -10,7 +10,6 @@ import numpy as np
 
 UNIT = 2.0**-24  # of fp32
 LEAST_NORMAL = 2.0**-126  # of fp32: a weight below it may count as 0
-LEAST_NUMBER = 2.0**-149  # of fp32; results are rounded to its multiples
 NO_WEIGHT = -104.0  # e^-104 is below half of fp32's least number: such a weight is exactly 0
 VAGUE = 2.0**-4  # a relative error of the weights from which on Bounds.spread counts
 LARGEST_FINITE = {
@@ -35,8 +34,7 @@ class Bounds(NamedTuple):
     clear_logit: float = 0.0
     """largest_logit of the other rows"""
     cancelled: dict[str, float] = {}
-    """how large the terms of sums are that cancel: in logits, as an error of lse, and in dP - delta, as errors of
-    gradients; "clear lse" and "clear dq" are of rows not vague"""
+    """how large the terms of the sums are that cancel in dP - delta, as errors of dq, dk, and dq of rows not vague"""
 
 
 def attention_float64(q, k, v, dout=None, *, softmax_scale=None, causal=False, softcap=0.0, window=None, bias=None,
@@ -56,10 +54,7 @@ def attention_float64(q, k, v, dout=None, *, softmax_scale=None, causal=False, s
     results = {"out": np.zeros(shape), "lse": np.zeros((batch, heads_q, seqlen_q))}
     results |= {"dq": np.zeros_like(q), "dk": np.zeros_like(k), "dv": np.zeros_like(v)}
     dbias, dsink = np.zeros((batch, heads_q, seqlen_q, k.shape[1])), np.zeros(heads_q)
-    # of errors that float32's sums may have
-    squares = {"dq": np.zeros(q.shape), "dk": np.zeros(k.shape), "dbias": np.zeros_like(dbias)}
-    squares |= {"dsink": np.zeros(heads_q)}
-    logit_terms = np.zeros_like(results["lse"])
+    squares = {"dq": np.zeros(q.shape), "dk": np.zeros(k.shape)}  # of errors that float32's sums may have
     largest, spreads = np.zeros_like(results["lse"]), []
     scale = q.shape[3] ** -0.5 if softmax_scale is None else softmax_scale
     for b, h in np.ndindex(batch, heads_q):
@@ -78,23 +73,14 @@ def attention_float64(q, k, v, dout=None, *, softmax_scale=None, causal=False, s
         dbias[b, h] = found["dbias"]
         dsink[h] += found.get("dsink", 0)
         squares["dq"][b, :, h] = np.square(found["lost"]) @ np.square(_finite(k[b, :, h // group]))
-        # delta's error is the same at all keys of a row
-        squares["dq"][b, :, h] += np.square(found["delta terms"] @ _finite(k[b, :, h // group]))
         squares["dk"][b, :, h // group] += np.square(found["lost"]).T @ np.square(_finite(q[b, :, h]))
-        squares["dbias"][b, h] = np.square(found["lost of logits"])
-        squares["dsink"][h] += np.square(found.get("lost of sink", 0)).sum()
-        logit_terms[b, h] = found["logit terms"] + np.abs(_finite(found["lse"])) / 2  # lse is rounded too
     if bias is not None:
-        shared = tuple(i for i in range(4) if bias.shape[i] == 1)
-        results["dbias"] = dbias.sum(axis=shared, keepdims=True)
-        squares["dbias"] = squares["dbias"].sum(axis=shared)
+        results["dbias"] = dbias.sum(axis=tuple(i for i in range(4) if bias.shape[i] == 1), keepdims=True)
     if sink is not None:
         results["dsink"] = dsink
     vague, reach = _slack(largest) > VAGUE, _reach(q, k, v, dout, scale)
     squares["clear dq"] = squares["dq"][~vague.swapaxes(1, 2)]
-    cancelled = {name: 2 * np.sqrt(x.max(initial=0)) for name, x in squares.items()}
-    cancelled |= {name: abs(scale) * cancelled[name] for name in ("dq", "dk", "clear dq")}
-    cancelled |= {"lse": logit_terms.max(initial=0), "clear lse": logit_terms[~vague].max(initial=0)}
+    cancelled = {name: 2 * abs(scale) * np.sqrt(x.max(initial=0)) for name, x in squares.items()}
     if not vague.any():
         return results, Bounds(largest.max(initial=0), 0.0, reach, cancelled=cancelled)
     widest = max(spread(_slack(largest.max())) for spread in spreads)
@@ -162,34 +148,19 @@ def head_float64(q, k, v, dout, *, scale, causal=False, softcap=0.0, window=None
         dp = np.where(p > 0, np.where(p > 0, dout @ v.T, 0) * keep, 0)
     mean = ((p * dp) if out is None else dout * out).sum(axis=1, keepdims=True)
     ds = p * (dp - mean)
-    far = np.exp(-2 * np.abs(raw / softcap)) if softcap else 0
-    cap_slope = 4 * far / np.square(1 + far) if softcap else 1
-    draw = ds * cap_slope
+    draw = ds * (1 - tanh * tanh) if softcap else ds
     result |= {"dbias": ds, "dv": _weighted((p * keep).T, dout)}
     result |= {"dq": scale * _weighted(draw, k), "dk": scale * _weighted(draw.T, q)}
     if sink is not None:
         result["dsink"] = -(p_every[:, -1:] * mean).sum()
-    cap_slope = np.nan_to_num(cap_slope)
-    known = np.nan_to_num(p)
-    slack = np.where(_slack(largest) > VAGUE, 2 * _slack(largest), 0)
-    with np.errstate(invalid="ignore"):
-        can_be = np.exp(np.minimum(0, every - (np.where(np.isfinite(lse), lse, np.inf) - slack)[:, None]))
-    can_be = np.nan_to_num(can_be)  # weights that errors of the logits can make
-    result["lost of logits"], delta = _lost(can_be[:, :columns], dout, v, np.max(keep, initial=0))
-    result["lost"] = result["lost of logits"] * cap_slope
-    result["delta terms"] = can_be[:, :columns] * cap_slope * delta
-    result["logit terms"] = (known * cap_slope * (np.abs(_finite(q)) @ np.abs(_finite(k)).T)).sum(axis=1) * abs(scale)
-    if sink is not None:
-        result["lost of sink"] = can_be[:, -1:] * delta
+    result["lost"] = _lost(np.nan_to_num(p), dout, v) * (np.nan_to_num(1 - tanh * tanh) if softcap else 1)
     return result, largest, lambda slack: _spread(every, top, v, slack, sink is not None, np.max(keep, initial=0))
 
 
-def _lost(p, dout, v, keep):
-    """How large the terms of the sums dP and delta are, times the weight that their difference has in a gradient; and
-    those of delta alone, a mean of dP's."""
-    terms = keep * (np.abs(_finite(dout)) @ np.abs(_finite(v)).T)
-    delta = np.minimum((p * terms).sum(axis=1, keepdims=True), terms.max(axis=1, keepdims=True, initial=0))
-    return p * (terms + delta), delta
+def _lost(p, dout, v):
+    """How large the terms of the sums dP and delta are, times the weight that their difference has in a gradient."""
+    terms = np.abs(_finite(dout)) @ np.abs(_finite(v)).T
+    return p * (terms + (p * terms).sum(axis=1, keepdims=True))  # delta's terms: a mean of dP's
 
 
 def _spread(every, top, v, slack, with_sink, keep):
@@ -247,27 +218,22 @@ def error_and_allowance(name, result, exact, plain, bounds):
         parts.append((~vague, bounds.clear_logit, f"clear {name}"))
     found = []
     for rows, logit, part in parts:
-        numbers = [x[rows] for x in tensors]
-        error, allowance = _of_rows(name, numbers, largest_finite, most, _slack(logit), bounds)
-        if allowance < error < np.inf:
-            # a logit may lose twice its part: its sum is the longest
-            lost = 2 * UNIT * bounds.cancelled.get("clear lse" if part.startswith("clear") else "lse", 0.0)
-            allowance = _of_rows(name, numbers, largest_finite, most, _slack(logit) + lost, bounds)[1]
-            if name != "lse":
-                allowance += UNIT * bounds.cancelled.get(part, 0.0)
-        found.append((error, allowance))
+        error, allowance = _of_rows(name, [x[rows] for x in tensors], largest_finite, most, logit, bounds)
+        lost = UNIT * bounds.cancelled.get(part, 0.0) if allowance < error < np.inf else 0.0
+        found.append((error, allowance + lost))
     return max(found, key=lambda pair: (pair[0] > pair[1], pair[0] / pair[1] if pair[1] else 0))
 
 
-def _of_rows(name, tensors, largest_finite, most, slack, bounds):
+def _of_rows(name, tensors, largest_finite, most, largest_logit, bounds):
     result, exact, plain = tensors
     misplaced, error = _difference(result, exact, largest_finite)
+    slack = _slack(largest_logit)
     if name == "lse":
         slack += 1e-6
     else:
         reach = bounds.reach[name]
         at_most = VAGUE * most + bounds.spread if name == "out" else max(VAGUE * most, reach)
-        slack = min(slack * most, at_most) + LEAST_NORMAL * reach + 2 * LEAST_NUMBER
+        slack = min(slack * most, at_most) + LEAST_NORMAL * reach
     return np.inf if misplaced else error, 2 * _difference(plain, exact, largest_finite)[1] + slack
 
 
