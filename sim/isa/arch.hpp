@@ -7,9 +7,9 @@
 
 namespace rapt::sim {
 
-// The first arch_count have instructions of their own: those that kernels are compiled for, then those that only the
-// simulator has (kernels/simulated.hpp). The siblings after them run the code objects of one of these, renamed
-// (kernels/siblings.hpp).
+// The first arch_count architectures have instructions of their own. Kernels are compiled for the first of these; only
+// the simulator has the rest (kernels/simulated.hpp). The siblings after them run another architecture's code objects,
+// renamed (kernels/siblings.hpp).
 // clang-format off
 enum class Arch : std::uint8_t {
   gfx908, gfx90a, gfx942, gfx950, gfx1100, gfx1151, gfx1201,

@@ -17,7 +17,7 @@ struct PassKernel {
   const Variant* variant = nullptr;
   int32_t tiles = 0;  // of the rows that workgroups share
   uint32_t workgroups = 0;
-  uint32_t grid_rows = 1;  // the grid is so many rows of equally many workgroups
+  uint32_t grid_rows = 1;  // the grid's second size; `workgroups` counts all rows
   bool overlaps = false;   // starts before the stream's last kernel has ended
 
   Stage stage() const { return variant->known->stage; }

@@ -63,7 +63,7 @@ Acc added_terms(const Row& row, Acc slope, int64_t j) {
   return added;
 }
 
-// The slope of tanh at x, where it is t. In float64, of which other results are measured, small slopes are exact too.
+// The slope of tanh at x, where it is t. Other results are compared with float64, so there small slopes are exact too.
 template <class Acc>
 Acc tanh_slope(Acc x, Acc t) {
   if constexpr (std::is_same_v<Acc, float>) return 1 - t * t;

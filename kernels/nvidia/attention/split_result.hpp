@@ -25,7 +25,7 @@ DEVICE void for_elements(int half, int thread, const F& f) {
   }
 }
 
-// The splits that a workgroup computes: all, whose results it folds, or some, each of which is a partial result.
+// The splits that a workgroup computes. It folds the results of all splits; with some, each has a partial result.
 struct Splits {
   bool all;
   int first, last;  // last < first: none that may have keys

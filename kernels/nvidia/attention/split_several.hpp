@@ -1,6 +1,6 @@
 // A workgroup with several neighbouring splits of a tile, one after another: it copies the next one's keys while it
-// merges its waves' results. The grid is then two-dimensional: x counts the workgroups of a tile, each of which has a
-// power of two of splits, y the heads of k of all sequences, which have one tile each.
+// merges its waves' results. The grid is then two-dimensional: x counts the workgroups of a tile, y the heads of k
+// of all sequences. A head has one tile, and a workgroup has a power of two of splits.
 #pragma once
 
 #include "kernels/common/split.hpp"
@@ -27,7 +27,7 @@ DEVICE int splits_of_workgroup(SplitArguments& a) {
   return count;
 }
 
-// Of several splits, `split` is the first one.
+// `split` is the first one of several.
 DEVICE SplitBlock block_of_workgroup(SplitArguments& a) {
   if (!has_several_splits()) return split_block(a, workgroup_id());
   const int row = grid_row(), batch = divide(row, a.by_heads_k);

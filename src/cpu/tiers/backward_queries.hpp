@@ -70,7 +70,7 @@ inline void tile_deltas(const BackwardScratch& w, const QueryOperands& queries, 
 }
 #endif
 
-// Of rows of q and dO that are not null.
+// The sizes of rows of q and dO. A null row does not count.
 inline QuerySizes sizes_of(const BackwardCall& call, const Bf16* const* q, const Bf16* const* dout, const float* lse,
                            int64_t head, int64_t n) {
   Sizes of_q, of_dout;

@@ -30,7 +30,7 @@ class Sizes {
   bool finite() const { return most_bits() < kInfinite; }
   bool has_denormal() const { return least_bits() < kLeastNormal; }
   float most() const { return static_cast<float>(Bf16::of_bits(most_bits())); }
-  // Of those that are not 0.
+  // The smallest element that is not 0.
   float least() const { return least_bits() < kInfinite ? static_cast<float>(Bf16::of_bits(least_bits())) : INFINITY; }
 
  private:
