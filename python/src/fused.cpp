@@ -49,6 +49,7 @@ Fused::Fused(std::string name, Results results, nb::object counts, nb::object si
   fp32_ = torch.attr("float32");
   uses_flash_ = torch.attr("_C").attr("_get_flash_sdp_enabled");
   deterministic_ = torch.attr("_C").attr("_get_deterministic_algorithms");
+  only_warns_ = torch.attr("_C").attr("_get_deterministic_algorithms_warn_only");
   capturing_ = torch.attr("cuda").attr("is_current_stream_capturing");
 }
 
@@ -115,6 +116,7 @@ nb::object Fused::backward(nb::handle dout, nb::handle q, nb::handle k, nb::hand
                                  .dbias = tensors.take_optional(made[3], "dbias", Access::write)};
     const Tensor result = tensors.take_sequences(out, "out", Access::read);
     const Tensor sums = rows_of(tensors.take(lse, "lse", Access::read), size_of(call.attention.q, 1));
+    if (is_true(deterministic_()) && is_true(only_warns_())) side_.attr("warn_of_order")(name_);
     call.run([&] { rapt::backward(call.attention, result, sums, gradient, gradients, call.execution); });
     return {.results = nb::make_tuple(made[0], made[1], made[2], made[3]), .why = nb::none()};
   });
@@ -155,7 +157,7 @@ void Fused::set(Call& call, nb::handle q, nb::handle k, nb::handle v, nb::handle
   if (causal) attention.causal = RAPT_CAUSAL_TOP_LEFT;
   if (!scale.is_none()) attention.softmax_scale = number<double>(scale, "scale");
   call.execution.backend = backend_;
-  call.execution.deterministic = is_true(deterministic_());
+  call.execution.deterministic = is_true(deterministic_()) && !is_true(only_warns_());
 }
 
 // Why the call is left to torch although Rapt could take it, or None.

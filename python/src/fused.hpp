@@ -69,7 +69,7 @@ class Fused {
   Results results_;
   nb::object counts_, take_, side_, seed_type_;
   std::string backend_;
-  nb::object empty_, empty_like_, fp32_, uses_flash_, deterministic_, capturing_;  // torch's
+  nb::object empty_, empty_like_, fp32_, uses_flash_, deterministic_, only_warns_, capturing_;  // torch's
   std::unordered_map<Key, Verdict, Hash> verdicts_;
   std::unordered_map<LseKey, nb::object, Hash> lse_likes_;
   std::map<std::array<int64_t, 3>, nb::object> kept_;  // unread results, by device and dtype

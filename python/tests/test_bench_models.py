@@ -32,6 +32,14 @@ def test_both_states_are_measured_and_compared(tiny, tmp_path, capsys):
     assert found["taken"] == {"forward": 1} and found["left"] == {} and 0 <= found["difference"] < 1e-5
     assert set(found["ms"]) == {"stock", "enabled"} and min(found["ms"].values()) > 0
     assert [len(of) for of in found["turns"].values()] == [1, 1] and "turns of 4 steps" in out
+    stock, enabled = (found["turns"][state][0] for state in ("stock", "enabled"))
+    assert found["speedup"] == dict.fromkeys(("median", "low", "high"), pytest.approx(stock / enabled))
+
+
+def test_the_interval_of_the_median():
+    # of 100 values, the median is between the 41st and the 60th with 95 % confidence (binomial tables)
+    assert models._median(range(100)) == {"median": 49.5, "low": 40, "high": 59}
+    assert models._median([3, 1, 2]) == {"median": 2, "low": 1, "high": 3}
 
 
 def test_results_that_differ_are_an_error(monkeypatch, capsys):

@@ -2,6 +2,7 @@
 
 import argparse
 import itertools
+import math
 import statistics
 import time
 from collections.abc import Callable
@@ -34,6 +35,8 @@ class Steps(NamedTuple):
     """of each state: the median of the steps"""
     turns: dict[str, list[float]]
     """of each state: the median of each turn, whose spread is the host's noise"""
+    speedup: dict[str, float]
+    """stock over enabled, turn by turn: the median of the ratios, and where it is with 95 % confidence"""
     peak_bytes: dict[str, int | None]
     """that a step adds at its peak"""
     difference: float
@@ -155,7 +158,16 @@ def measure(name: str, device: str, size: int, steps: int) -> Steps:
     difference = ((results["enabled"] - results["stock"]).norm() / results["stock"].norm()).item()
     ms = {state: statistics.median(itertools.chain(*of)) for state, of in turns.items()}
     medians = {state: [statistics.median(times) for times in of] for state, of in turns.items()}
-    return Steps(name, model.what, ms, medians, peaks, difference, report.taken, report.refused, cards)
+    ratios = [stock / enabled for stock, enabled in zip(*(medians[state] for state in STATES), strict=True)]
+    return Steps(name, model.what, ms, medians, _median(ratios), peaks, difference, report.taken, report.refused, cards)
+
+
+def _median(values):
+    """The median and its 95 % interval, by ranks: how many values are below the median is a binomial distribution."""
+    values, count = sorted(values), len(values)
+    below = math.floor(count / 2 - 0.98 * math.sqrt(count))  # 0.98: 1.96 standard deviations of sqrt(count) / 2
+    low, high = max(below, 0), min(count - 1 - below, count - 1)
+    return {"median": statistics.median(values), "low": values[low], "high": values[high]}
 
 
 def _timed(step, device):
@@ -207,8 +219,13 @@ def _lines(steps):
     memory = " / ".join("-" if peak is None else f"{peak / 2**20:.0f}" for peak in peaks)
     yield f"{steps.model}: {steps.what}"
     yield (
-        f"  a step: {stock:.2f} ms by stock torch, {enabled:.2f} ms with Rapt, {stock / enabled:.3f} times as fast; "
-        f"MiB {memory}; results differ by {steps.difference:.1e}"
+        f"  a step: {stock:.2f} ms by stock torch, {enabled:.2f} ms with Rapt; MiB {memory}; "
+        f"results differ by {steps.difference:.1e}"
+    )
+    ratio = steps.speedup
+    yield (
+        f"  turn by turn, {ratio['median']:.3f} times as fast ({ratio['low']:.3f} to {ratio['high']:.3f} "
+        f"with 95 % confidence, {len(steps.turns['stock'])} turns)"
     )
     spread = (f"{min(of):.2f} to {max(of):.2f}" for of in (steps.turns[state] for state in STATES))
     yield f"  turns of {_STEPS_OF_A_TURN} steps: {' ms, '.join(spread)} ms"

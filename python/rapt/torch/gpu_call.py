@@ -9,6 +9,7 @@ whose forward it was.
 import functools
 import math
 import sys
+import warnings
 from collections.abc import Callable
 
 import torch
@@ -22,6 +23,7 @@ KEY = "CUDA"
 # The type of Rapt's seeds, by their bits: torch's are integers. They are where torch's operators have the offset,
 # because flash's first tensor has two numbers in builds for CUDA.
 SEED = torch.float64
+_TITLES = {"flash": "Flash Attention", "efficient": "Memory Efficient attention", "cudnn": "cuDNN Attention"}
 ASKED_FOR = "sdpa_kernel() or torch.backends.cuda asks for it"
 
 contiguous_rows = operators.contiguous_rows
@@ -75,6 +77,15 @@ def with_seed(unread: tuple[Tensor, ...], seed: Tensor) -> tuple[Tensor, ...]:
 
 def read_seed(seed: Tensor) -> Tensor:
     return seed.view(torch.int64)
+
+
+def warn_of_order(name: str):
+    """torch's warning of a backward pass in any order where torch.use_deterministic_algorithms has warn_only=True."""
+    warnings.warn(
+        f"{_TITLES[name]} defaults to a non-deterministic algorithm; torch.use_deterministic_algorithms(True) without "
+        "warn_only=True asks Rapt for equal bits",
+        stacklevel=2,
+    )
 
 
 def heads_last(query: Tensor, head_dim: int) -> Tensor:

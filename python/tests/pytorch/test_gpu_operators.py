@@ -1,5 +1,7 @@
 """The kernels for a GPU's tensors, called with CPU tensors, as in builds of torch for CUDA and for ROCm."""
 
+import warnings
+
 import pytest
 import torch
 from rapt.torch import cudnn_gpu, efficient_gpu, flash_gpu, gpu_call
@@ -100,6 +102,23 @@ def test_results_are_as_torch_promises(name, causal, build, monkeypatch):
     dout = torch.ones(()).expand(results[0].shape)
     close(operators.backward(dout)[:3], torch.autograd.grad(expected, leaves, dout))
     assert operators.counts.taken == {"forward": 1, "backward": 1} and not operators.counts.refused
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_deterministic_algorithms_that_only_warn(name):
+    operators = Operators(name)
+    out, *_ = operators.forward(*inputs())
+    try:
+        torch.use_deterministic_algorithms(True, warn_only=True)
+        with pytest.warns(UserWarning, match=f"(?i){name}.* attention defaults to a non-deterministic algorithm"):
+            operators.backward(torch.ones_like(out))
+        torch.use_deterministic_algorithms(True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            operators.backward(torch.ones_like(out))
+    finally:
+        torch.use_deterministic_algorithms(False)
+    assert operators.counts.taken == {"forward": 1, "backward": 2}
 
 
 @pytest.mark.parametrize("name", ["efficient", "cudnn"])
