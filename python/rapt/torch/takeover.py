@@ -1,8 +1,8 @@
 """enable() and disable(): Rapt replaces torch's attention operators, below scaled_dot_product_attention.
 
-The kernels of the fused operators are replaced, not scaled_dot_product_attention: compiled graphs call the operators by
-name, so they follow each switch, and no compile cache depends on it. Only math, which has no operator in compiled
-graphs, is replaced while torch traces; math_attention.py says how.
+The kernels of the fused operators are replaced: compiled graphs call the operators by name, so they follow each switch,
+and no compile cache depends on it. Only math, which has no operator in compiled graphs, is replaced while torch traces;
+math_attention.py says how. On GPUs inference.py also replaces scaled_dot_product_attention, for eager calls alone.
 """
 
 import contextlib
@@ -18,6 +18,7 @@ from rapt.torch import (
     flash_cpu,
     flash_gpu,
     function,
+    inference,
     math_attention,
     native_attention,
     nested_attention,
@@ -92,6 +93,8 @@ def report() -> Report:
     with _lock:
         operators = [name for module in _modules() for name in (module.FORWARD, module.BACKWARD)]
         operators += [math_attention.FORWARD, native_attention.FORWARD]
+        if inference.installed():
+            operators.append(inference.FUNCTION)
         if not _has_kernels():
             operators = ["torch.nn.functional.scaled_dot_product_attention"]
         return Report(not _counts.off, operators, dict(_counts.taken), dict(_counts.refused))
@@ -113,6 +116,8 @@ def _switch(on=False):
         _counts.clear()
         if _has_kernels():
             _install((*_fused("FORWARD", _modules()), *_fused("BACKWARD", _modules()), *_math(), *_native()))
+            if _gpu_modules():
+                inference.install(_counts)
         else:
             _replace_function()
         _nested_before = nested_attention.install(_counts)
@@ -191,6 +196,7 @@ def _replace_function():
 
 def _remove():
     global _library, _function_before
+    inference.remove()
     if _function_before is not None:
         torch.nn.functional.scaled_dot_product_attention = _function_before
         _function_before = None
