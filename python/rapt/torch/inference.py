@@ -58,13 +58,14 @@ def scaled_dot_product_attention(
 ):
     if (
         not torch.compiler.is_compiling()  # first of all: torch.compile sees torch's function alone
+        and (ours := _ours) is not None
         and attn_mask is None
         and dropout_p == 0
         and _is_plain(query, key, value)
         and (enable_gqa or query.size(1) == key.size(1) == value.size(1))
         and isinstance(is_causal, bool)
     ):
-        found = _ours(query, key, value, None, 0.0, is_causal, scale, False)
+        found = ours(query, key, value, None, 0.0, is_causal, scale, False)
         if found is not None:
             return found[0]
     return _original(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
@@ -77,7 +78,6 @@ def _is_plain(query, key, value):
         and _on_gpu(query)
         and query.dtype in _TYPES
         and query.dim() == 4
-        and _ours is not None
         and not (torch.is_grad_enabled() and (query.requires_grad or key.requires_grad or value.requires_grad))
         and not torch.is_autocast_enabled()
         and not _is_torch_function_mode_enabled()
