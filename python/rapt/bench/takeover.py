@@ -1,4 +1,8 @@
-"""python -m rapt.bench takeover: F.scaled_dot_product_attention by stock torch, and with rapt.torch.enable()."""
+"""python -m rapt.bench takeover: F.scaled_dot_product_attention by stock torch, and with rapt.torch.enable().
+
+A program that issues calls one after another waits for the GPU or for the host, whichever takes longer. So both are
+measured. Where the host takes longer, its time is the call's.
+"""
 
 import argparse
 import gc
@@ -20,6 +24,8 @@ from rapt.torch import measured
 from rapt.torch.status import variables, warnings
 
 PASSES = ("forward", "backward")
+STATES = ("torch", "rapt")
+_AS_FAST = 0.98  # times differ by less from run to run
 
 
 class Call(NamedTuple):
@@ -73,43 +79,55 @@ def _calls() -> list[Call]:
 
 
 class Cell(NamedTuple):
-    """One call of the table: of each pass, milliseconds and the bytes that it adds to the memory at its peak."""
+    """One call of the table, by stock torch and by Rapt."""
 
     call: Call
     operator: str
     """torch's choice"""
-    torch_ms: dict[str, float]
-    rapt_ms: dict[str, float]
-    torch_bytes: dict[str, int]
-    rapt_bytes: dict[str, int]
+    ms: dict[str, dict[str, float]]
+    """of each state: the GPU's milliseconds of each pass"""
+    host_ms: dict[str, dict[str, float]]
+    """of each state: the host's of each pass, and "inference", a forward call without gradients"""
+    peak_bytes: dict[str, dict[str, int]]
+    """of each state: what each pass adds to the memory at its peak"""
     why: dict[str, str]
     """why Rapt did not take a pass"""
     cards: dict[str, dict[str, str]]
     """the GPU's name, driver and clocks, before and after"""
 
+    def gpu_ratio(self, *passes: str) -> float:
+        stock, enabled = (sum(self.ms[state][x] for x in passes) for state in STATES)
+        return stock / enabled
+
     def ratio(self, *passes: str) -> float:
-        return sum(self.torch_ms[x] for x in passes) / sum(self.rapt_ms[x] for x in passes)
+        """Of what a program waits for. A forward alone is inference."""
+        stock, enabled = (max(sum(self.ms[x][y] for y in passes), self.host_of(x, passes)) for x in STATES)
+        return stock / enabled
+
+    def host_is_slower(self, *passes: str) -> bool:
+        return any(self.host_of(state, passes) > sum(self.ms[state][x] for x in passes) for state in STATES)
+
+    def host_of(self, state, passes):
+        return sum(self.host_ms[state][x] for x in (("inference",) if passes == ("forward",) else passes))
 
 
 def measure(call: Call, seconds: float, always: bool = True) -> Cell:
     """Stock torch and Rapt in turn. always: Rapt also takes calls that its table of measurements leaves to torch."""
     inputs, options, dout = _inputs(call)
-    times = {state: {x: [] for x in PASSES} for state in ("torch", "rapt")}
-    peaks = {state: {} for state in times}
-    why = {}
+    times = {state: [] for state in STATES}
+    peaks, why = {}, {}
     cards = {"before": card("cuda")}
     spent, count = 0.0, 0
     while count < 3 or spent < seconds:
         start = time.perf_counter()
-        for state, of_state in times.items():
+        for state in STATES:
             if state == "rapt":
                 rapt.torch.enable(always=always)
             try:
                 if not count:
                     peaks[state] = _peaks(inputs, options, dout)
                 else:
-                    for x, ms in zip(PASSES, _times(inputs, options, dout), strict=True):
-                        of_state[x].append(ms)
+                    times[state].append(_times(inputs, options, dout))
                 if state == "rapt" and not count:
                     why = _refusals()
             finally:
@@ -117,8 +135,12 @@ def measure(call: Call, seconds: float, always: bool = True) -> Cell:
         spent += time.perf_counter() - start if count else 0
         count += 1
     cards["after"] = card("cuda")
-    found = [{x: statistics.median(times[state][x]) for x in PASSES} for state in times]
-    return Cell(call, _operator(inputs, options), *found, peaks["torch"], peaks["rapt"], why, cards)
+    ms, host_ms = ({state: _medians([of[i] for of in times[state]]) for state in STATES} for i in range(2))
+    return Cell(call, _operator(inputs, options), ms, host_ms, peaks, why, cards)
+
+
+def _medians(found):
+    return {name: statistics.median(of[name] for of in found) for name in found[0]}
 
 
 def _inputs(call):
@@ -160,18 +182,33 @@ def _peaks(inputs, options, dout):
 
 
 def _times(inputs, options, dout, calls=8):
-    """Milliseconds of a forward and of a backward call by the device's clock, the mean of several calls."""
+    """Milliseconds of a call by the device's clock and by the host's, the mean of several calls.
+
+    The GPU is busy until the host has queued them, so that neither waits for the other.
+    """
     start, middle, end = (torch.cuda.Event(enable_timing=True) for _ in range(3))
     _backward(_forward(inputs, options), inputs, dout)
     hide_host(8)  # eight calls of both passes need up to 4 ms of a slow host
+    host = [time.perf_counter()]
     start.record()
     outs = [_forward(inputs, options) for _ in range(calls)]
     middle.record()
+    host.append(time.perf_counter())
     for out in outs:
         _backward(out, inputs, dout)
     end.record()
+    host.append(time.perf_counter())
     end.synchronize()
-    return start.elapsed_time(middle) / calls, middle.elapsed_time(end) / calls
+    hide_host(4)
+    with torch.no_grad():
+        host.append(time.perf_counter())
+        for _ in range(calls):
+            _forward(inputs, options)
+        host.append(time.perf_counter())
+    torch.cuda.synchronize()
+    gpu = {"forward": start.elapsed_time(middle) / calls, "backward": middle.elapsed_time(end) / calls}
+    spans = {"forward": (0, 1), "backward": (1, 2), "inference": (3, 4)}
+    return gpu, {name: 1e3 * (host[last] - host[first]) / calls for name, (first, last) in spans.items()}
 
 
 def _refusals():
@@ -197,8 +234,8 @@ def as_measured(cell: Cell) -> measured.Measured:
         kind, call.causal, str(call.dtype).removeprefix("torch."), call.head_dim, call.seqlen_q, call.seqlen_k,
         call.batch * call.heads, call.heads // call.heads_k,
     )  # fmt: skip
-    ratios = cell.ratio("forward"), cell.ratio("backward"), cell.ratio(*PASSES)
-    return measured.Measured(shape, *ratios, *(1e3 * cell.rapt_ms[x] for x in PASSES))
+    ratios = cell.gpu_ratio("forward"), cell.gpu_ratio("backward"), cell.gpu_ratio(*PASSES)
+    return measured.Measured(shape, *ratios, *(1e3 * cell.ms["rapt"][x] for x in PASSES))
 
 
 def main(arguments: list[str]) -> int:
@@ -213,13 +250,13 @@ def main(arguments: list[str]) -> int:
     if not torch.cuda.is_available():
         parser.error("PyTorch has no GPU here")
     print(status("cuda"))
-    print("\nms by torch / with Rapt (the first over the second); MiB that a call adds at its peak, torch / with Rapt")
+    print("\nms of the GPU by torch / with Rapt (the first over the second); MiB that a call adds at its peak, by both")
     print(f"{'call':<56} {'torch takes':<10} {'forward':>22} {'backward':>22} {'MiB':>15}")
     cells = []
     for call in _calls():
         cell = measure(call, options.seconds, always=not options.enabled)
         cells.append(cell)
-        print(_row(cell), flush=True)
+        print("\n".join(_rows(cell)), flush=True)
         for x, reasons in cell.why.items():
             print(f"    {x} left to torch: {reasons}")
     _summary(cells)
@@ -234,10 +271,14 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _row(cell):
-    times = [f"{cell.torch_ms[x]:.3f} / {cell.rapt_ms[x]:.3f} ({cell.ratio(x):.2f})" for x in PASSES]
-    most = [max(of.values()) / 2**20 for of in (cell.torch_bytes, cell.rapt_bytes)]
-    return f"{_text(cell.call):<56} {cell.operator:<10} {times[0]:>22} {times[1]:>22} {most[0]:>7.0f} / {most[1]:.0f}"
+def _rows(cell):
+    times = [" / ".join(f"{cell.ms[state][x]:.3f}" for state in STATES) + f" ({cell.gpu_ratio(x):.2f})" for x in PASSES]
+    most = [max(cell.peak_bytes[state].values()) / 2**20 for state in STATES]
+    yield f"{_text(cell.call):<56} {cell.operator:<10} {times[0]:>22} {times[1]:>22} {most[0]:>7.0f} / {most[1]:.0f}"
+    for name, passes in (("inference", ("forward",)), ("training", PASSES)):
+        if cell.host_is_slower(*passes):
+            stock, enabled = (cell.host_of(state, passes) for state in STATES)
+            yield f"    {name} waits for the host: {stock:.3f} / {enabled:.3f} ms ({cell.ratio(*passes):.2f})"
 
 
 def _text(call):
@@ -253,10 +294,14 @@ def _summary(cells):
         ratios = [c.ratio(*which) for c in cells]
         taken = sum(not set(which) & set(c.why) for c in cells)
         mean = math.exp(statistics.mean(map(math.log, ratios)))
-        faster = sum(r >= 1 for r in ratios)
-        print(f"{' and '.join(which)}: Rapt takes {taken} of {len(cells)}; torch's time over the time with Rapt "
-              f"{mean:.2f} (geometric mean), least {min(ratios):.2f}; at least 1 in {faster}")  # fmt: skip
-    more = [c for c in cells if max(c.rapt_bytes[x] - 1.05 * c.torch_bytes[x] for x in PASSES) > 0]
+        print(
+            f"{' and '.join(which)}: Rapt takes {taken} of {len(cells)}; torch's time over the time with Rapt, of the "
+            f"GPU or the host, {mean:.2f} (geometric mean), least {min(ratios):.2f}"
+        )
+        for cell, ratio in zip(cells, ratios, strict=True):
+            if ratio < _AS_FAST:
+                print(f"    slower: {_text(cell.call)} {ratio:.2f}")
+    more = [c for c in cells if max(c.peak_bytes["rapt"][x] - 1.05 * c.peak_bytes["torch"][x] for x in PASSES) > 0]
     print(f"calls with more than 5 % more memory: {len(more)}")
 
 
