@@ -26,13 +26,6 @@ struct OneLogit {
   DEVICE int step(int) { return 0; }
 };
 
-// Whether an Inf that stands for an Inf of the other sign does not count.
-#ifdef __CUDACC__
-inline constexpr bool kReplacesInfinite = false;
-#else
-inline constexpr bool kReplacesInfinite = true;
-#endif
-
 template <class T>
 DEVICE float element_of(const char* row, int dim) {
   constexpr int size = sizeof(typename T::element);
@@ -110,7 +103,7 @@ struct InfiniteSums {
       const int i = first_of(left);
       auto* const element = reinterpret_cast<typename T::element*>(rows + (first_key + i) * seq) + dim;
       float x = T::to_float(*element);
-      if (kReplacesInfinite && is_infinite(x)) x = 0;  // a sum of finite products, beyond the type's range
+      if (is_infinite(x)) x = 0;  // a sum of finite products, beyond the type's range
       if (above >> i & 1) x += __builtin_inff();
       if (below >> i & 1) x -= __builtin_inff();
       *element = T::round(x);

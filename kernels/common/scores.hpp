@@ -33,12 +33,10 @@ DEVICE void store_float(char* p, int dtype, float x) {
   else *reinterpret_cast<bf16::element*>(p) = bf16::round(x);
 }
 
-// The sink's logit, in the unit of the kernel's logits.
-template <bool General>
+// The sink's logit.
 DEVICE float sink_of(Problem& p, const Block& b) {
   if (p.sink.data == nullptr) return kMasked;
-  const float sink = load_as_float(static_cast<const char*>(p.sink.data) + b.head * p.sink.head, p.sink_dtype);
-  return General ? sink : kLog2e * sink;
+  return load_as_float(static_cast<const char*>(p.sink.data) + b.head * p.sink.head, p.sink_dtype);
 }
 
 template <class Args>

@@ -11,7 +11,7 @@ struct Sink {
 
   template <bool General>
   DEVICE Sink of(Problem& p, const Block& b) {
-    const float natural = sink_of<true>(p, b), logit = General ? natural : kLog2e * natural;
+    const float natural = sink_of(p, b), logit = General ? natural : kLog2e * natural;
     return {natural, logit > -kLowest ? -kLowest : logit};
   }
 

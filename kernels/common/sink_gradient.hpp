@@ -6,8 +6,8 @@
 
 namespace rapt::RAPT_VENDOR {
 
-// `above`: of the sink, above its row's lse. It is at most 0, but for the rounding of huge numbers.
-DEVICE float sink_weight(float above) { return exp2((above > 0 ? 0 : above) * kLog2e); }
+// An lse is at least its sink, but for the rounding of huge numbers. Both may be Inf.
+DEVICE float sink_weight(float sink, float lse) { return sink >= lse ? 1 : exp2((sink - lse) * kLog2e); }
 
 // A workgroup's head. Each thread sums every Threads-th row of each sequence, then half of the threads add the sums of
 // the other half, and so on: the same order in every run. `sums` has an element per thread.
@@ -16,7 +16,7 @@ DEVICE void sink_gradient(BackwardArguments& a, float* sums) {
   Problem& p = a.problem;
   Block block;
   block.head = workgroup_id();
-  const float sink = sink_of<true>(p, block);
+  const float sink = sink_of(p, block);
   const int thread = thread_id();
   float sum = 0;
 #pragma unroll 1
@@ -26,7 +26,7 @@ DEVICE void sink_gradient(BackwardArguments& a, float* sums) {
     // a sink of -Inf has no weight in any row, not even where delta is NaN
 #pragma unroll 1
     for (int row = thread; row < q.count && sink != kMasked; row += Threads)
-      sum -= sink_weight(sink - unmarked(a, batch, block.head, q, row, rows[row].lse)) * rows[row].delta;
+      sum -= sink_weight(sink, unmarked(a, batch, block.head, q, row, rows[row].lse)) * rows[row].delta;
   }
   sums[thread] = sum;
 #pragma unroll 1

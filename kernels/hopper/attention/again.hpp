@@ -3,6 +3,7 @@
 // the pipeline has ended, because it would take registers from the pipeline.
 #pragma once
 
+#include "kernels/common/sink.hpp"
 #include "kernels/hopper/arguments.h"
 #include "kernels/hopper/attention/cached_keys.hpp"
 #include "kernels/hopper/attention/turns.hpp"
@@ -59,9 +60,10 @@ DEVICE void run_pass(const rapt_hopper_forward_scores_args& arguments, const Blo
     const int row = first_row + row_in_wave(m, half, lane);
     Softmax<T, Natural>& own = softmax[m][half];
     const bool replaces_lse = !Natural && pass == kFinite && first_dim == 0 && lane % 4 == 0 && huge(own.reference);
-    const float factor = own.finish(sink_of<Natural>(a.problem, block)) * (Natural ? a.problem.keep_scale : 1);
+    const Sink sink = Sink::of<Natural>(a.problem, block);
+    const float factor = own.finish(sink.logit) * (Natural ? a.problem.keep_scale : 1);
     if (row >= block.q.count) return;
-    if (replaces_lse) store_lse(a, block, row, own.lse());
+    if (replaces_lse) store_lse(a, block, row, sink.lse(own.lse()));
     const int dims = a.problem.head_dim_v - first_dim;
     if (pass >= kAbove) add_where_weighted<T>(out + row * a.out.seq, dims, added<Natural>(pass), o[m], half, lane);
     else replace_not_finite<T>(out + row * a.out.seq, dims, o[m], half, lane, factor);

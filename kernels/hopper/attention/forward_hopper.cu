@@ -220,10 +220,11 @@ class Group {
       own[half].sum = query_sum(own[half].sum + own[half].rest);
       factor[half] = own[half].sum > 0 ? rough_reciprocal(own[half].sum) : own[half].sum;
     }
+    Sink sink = {kMasked, kMasked};
     if (rarely(a.problem.sink.data != nullptr)) {
-      const float sink = sink_of<kScores>(a.problem, block_of(work));
+      sink = Sink::of<kScores>(a.problem, block_of(work));
 #pragma unroll
-      for (int half = 0; half < 2; ++half) factor[half] = own[half].finish_total(sink);
+      for (int half = 0; half < 2; ++half) factor[half] = own[half].finish_total(sink.logit);
     }
     char* const out = global(work.out);
     float* const lse = global(work.lse);
@@ -231,7 +232,7 @@ class Group {
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         const int row = first + row_in_wave(0, half, lane());
-        if (row < rows) *at(lse, row * a.lse.query) = own[half].lse();
+        if (row < rows) *at(lse, row * a.lse.query) = sink.lse(own[half].lse());
       }
     }
     bool again = false;

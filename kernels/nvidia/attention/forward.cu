@@ -5,6 +5,7 @@
 // RAPT_BLOCK_K keys. Each load of K and V into registers serves all tiles of the wave's queries. A tile of V is copied
 // to shared memory during the first product, the next tile of K during the rest. A variant is RAPT_HEAD_DIM (any
 // head_dim and head_dim_v up to it), RAPT_DTYPE and RAPT_GENERAL.
+#include "kernels/common/sink.hpp"
 #include "kernels/nvidia/attention/attend.hpp"
 #include "kernels/nvidia/tile/result.hpp"
 
@@ -31,6 +32,7 @@ DEVICE bool store(Arguments& a, int pass, Softmaxes& softmax, Accumulators& o, c
   const StagedQ staged(nullptr, 0, 0, 0, 0, shared, thread);
   char* const out = first_row_of(a.out, block.batch, block.q, block.head);
   const int dims = a.problem.head_dim_v;
+  const Sink sink = Sink::of<kGeneral>(a.problem, block);
   bool again = false;
   for_rows<kQueryTiles>([&](int m, int half) {
     const int row = first_row + row_in_wave(m, half, lane);
@@ -41,10 +43,10 @@ DEVICE bool store(Arguments& a, int pass, Softmaxes& softmax, Accumulators& o, c
     }
     Softmax<T, kGeneral>& own = softmax[m][half];
     const bool unsure = !kGeneral && huge(own.reference);
-    const float factor = own.finish(sink_of<kGeneral>(a.problem, block)) * (kGeneral ? a.problem.keep_scale : 1);
+    const float factor = own.finish(sink.logit) * (kGeneral ? a.problem.keep_scale : 1);
     if (row < block.q.count) {
       again |= unsure || (not_finite(o[m], half) && own.sum == own.sum);
-      if (lane % 4 == 0) store_lse(a, block, row, own.lse());
+      if (lane % 4 == 0) store_lse(a, block, row, sink.lse(own.lse()));
     }
     stage<T>(staged.at(staged_row + row_in_wave(m, half, lane)), o[m], half, lane, factor);
   });

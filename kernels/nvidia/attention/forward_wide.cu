@@ -3,6 +3,7 @@
 // memory, and each wave computes the same softmax and its own slice of O.
 //
 // The tile of 576 also has code for rows of up to 512 elements, whose slices are shorter.
+#include "kernels/common/sink.hpp"
 #include "kernels/nvidia/attention/attend.hpp"
 #include "kernels/nvidia/tile/slices.hpp"
 #include "kernels/nvidia/tile/staged_tensors.hpp"
@@ -39,6 +40,7 @@ DEVICE bool store(Arguments& a, int pass, Softmaxes& softmax, Accumulators<HeadD
   const int first_row = block.first_row + part.row, dims = part.dims(a.problem.head_dim_v);
   const auto gathered = part.template gathered<T>(shared, thread);
   char* const out = part.template at<T>(first_row_of(a.out, block.batch, block.q, block.head) + first_row * a.out.seq);
+  const Sink sink = Sink::of<kGeneral>(a.problem, block);
   bool again = false;
   for_rows<1>([&](int m, int half) {
     const int row = row_in_wave(m, half, part.lane);
@@ -49,10 +51,10 @@ DEVICE bool store(Arguments& a, int pass, Softmaxes& softmax, Accumulators<HeadD
     }
     Softmax<T, kGeneral>& own = softmax[m][half];
     const bool unsure = !kGeneral && huge(own.reference);
-    const float factor = own.finish(sink_of<kGeneral>(a.problem, block)) * (kGeneral ? a.problem.keep_scale : 1);
+    const float factor = own.finish(sink.logit) * (kGeneral ? a.problem.keep_scale : 1);
     if (exists) {
       again |= unsure || (not_finite(o[m], half) && own.sum == own.sum);
-      if (part.first_slice() && part.lane % 4 == 0) store_lse(a, block, first_row + row, own.lse());
+      if (part.first_slice() && part.lane % 4 == 0) store_lse(a, block, first_row + row, sink.lse(own.lse()));
     }
     stage<T>(gathered.at(row), o[m], half, part.lane, factor);
   });

@@ -1,7 +1,7 @@
 // Merges the partial results of a row of q, one for each split of the keys, with the sums of split.cu. A wave folds a
 // part of the splits, with all their loads in flight together. Then the parts are folded.
+#include "kernels/common/sink.hpp"
 #include "kernels/common/split.hpp"
-#include "kernels/common/scores.hpp"
 #include "kernels/nvidia/isa/overlap.hpp"
 #include "kernels/nvidia/tile/fold.hpp"
 
@@ -60,6 +60,7 @@ DEVICE void combine(SplitArguments& a, Parts& parts) {
   wait_for_previous();
   let_next_start();
   if (query >= of_row.q.count) return;
+  const Sink sink = Sink::of<Natural>(p, block);
 #pragma unroll 1
   for (int first_dim = 0; first_dim < p.head_dim_v; first_dim += kDims) {
     const int from_dim = min(first_dim + lane * kOfLane, dims - kOfLane), dim = first_dim + thread;
@@ -85,9 +86,9 @@ DEVICE void combine(SplitArguments& a, Parts& parts) {
     }
     Row result;
     result.reference = whole.reference, result.sum = whole.sum;
-    const float factor = result.finish_total(sink_of<Natural>(p, block)) * p.keep_scale;
+    const float factor = result.finish_total(sink.logit) * p.keep_scale;
     if (thread < kDims && dim < p.head_dim_v) store_float(to + dim * size, a.partial.out_dtype, total * factor);
-    if (thread == 0 && first_dim == 0) store_lse(a, block, query, result.lse());
+    if (thread == 0 && first_dim == 0) store_lse(a, block, query, sink.lse(result.lse()));
   }
 }
 

@@ -2,7 +2,7 @@
 // folded into the results of earlier splits.
 #pragma once
 
-#include "kernels/common/scores.hpp"
+#include "kernels/common/sink.hpp"
 #include "kernels/nvidia/attention/split_several.hpp"
 #include "kernels/nvidia/attention/split_tile.hpp"
 
@@ -53,9 +53,9 @@ DEVICE void finish(SplitArguments& a, const SplitBlock& b, const rapt_abi_partia
   const Block block = b.block(a.problem, of_tile.head);
   Waves::Row softmax;
   softmax.reference = result.reference, softmax.sum = result.sum;
-  waves.rows[row].factor =
-      softmax.finish_total(sink_of<kGeneral>(a.problem, block)) * (kGeneral ? a.problem.keep_scale : 1);
-  store_lse(a, block, of_tile.query, softmax.lse());
+  const Sink sink = Sink::of<kGeneral>(a.problem, block);
+  waves.rows[row].factor = softmax.finish_total(sink.logit) * (kGeneral ? a.problem.keep_scale : 1);
+  store_lse(a, block, of_tile.query, sink.lse(softmax.lse()));
 }
 
 // Called by the thread that has the row: merges the waves' softmaxes of a split.

@@ -3,6 +3,7 @@
 // wave computes the same softmax and its own slice of the result, so there is nothing to merge at the end.
 //
 // K and V of a tile pass in turn through one ring of buffers in shared memory.
+#include "kernels/common/sink.hpp"
 #include "kernels/nvidia/attention/split_rows.hpp"
 #include "kernels/nvidia/tile/appended_rows.hpp"
 #include "kernels/nvidia/tile/fold.hpp"
@@ -72,10 +73,11 @@ DEVICE bool store(SplitArguments& a, const SplitBlock& b, int pass, const Part<H
     const SplitRow of_tile = split_row(a, b, row);
     const Block block = b.block(p, of_tile.head);
     if (pass < kAbove) {
-      const float factor = own.finish_total(sink_of<kGeneral>(p, block)) * (kGeneral ? p.keep_scale : 1);
+      const Sink sink = Sink::of<kGeneral>(p, block);
+      const float factor = own.finish_total(sink.logit) * (kGeneral ? p.keep_scale : 1);
 #pragma unroll
       for (int d = 0; d < HeadDim / kWaves / 8; ++d) o[m][d][2 * half] *= factor, o[m][d][2 * half + 1] *= factor;
-      if (first_lane) store_lse(a, block, of_tile.query, own.lse());
+      if (first_lane) store_lse(a, block, of_tile.query, sink.lse(own.lse()));
     }
     put(T(), part.template at<T>(first_row_of(a.out, b.batch, b.q, of_tile.head) + of_tile.query * a.out.seq));
   });
