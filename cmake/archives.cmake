@@ -60,7 +60,7 @@ endfunction()
 # AMD's kernels. A separate run of the preprocessor lists the includes, because a hit in the compiler cache does not
 # list them.
 function(rapt_amd_kernel object source arch flags)
-  if(arch MATCHES "^gfx9(08|0a)$") # also for ROCm releases before 5.7, which do not load version 5
+  if(arch MATCHES "^gfx9(06|08|0a)$") # also for ROCm releases before 5.7, which do not load version 5
     list(APPEND flags -mcode-object-version=4)
   endif()
   set(compile ${${arg_COMPILER}} ${RAPT_DEVICE_FLAGS} --offload-arch=${arch} ${flags} -I${PROJECT_SOURCE_DIR}

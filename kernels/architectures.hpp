@@ -6,6 +6,9 @@
 // (AMDGPUBaseInfo, GCNSubtarget); what ROCm reports for the product (rocminfo, hipGetDeviceProperties,
 // hipDeviceGetAttribute).
 //
+// gfx906: AMD's data sheet of MI50 has units, clocks, memory and L2; MI60 and Radeon VII are the same chip. The wall
+// clock is assumed to be MI100's.
+//
 // Infinity Caches: AMD's CDNA3 white paper (256 MB for 8 dies). AMD's product pages of RX 7900 XTX (96 MB) and RX 9070
 // XT (64 MB). Chips and Cheese, "Strix Halo's Memory Subsystem" (32 MB).
 //
@@ -38,7 +41,7 @@ struct Architecture {
   unsigned units_per_multiprocessor;
   unsigned simds_per_unit;
   unsigned lanes;             // per wave, as kernels are compiled
-  unsigned queries_per_wave;  // the columns of a matrix instruction's tile
+  unsigned queries_per_wave;  // the columns of a matrix instruction's tile; without such instructions, lanes
   unsigned lds_bytes_per_unit, lds_bytes_per_group, lds_granule;
 
   // Per SIMD. gfx908 has as many AGPRs as VGPRs, in a file of their own; from gfx90a on both share one file.
@@ -146,6 +149,17 @@ inline constexpr Architecture kTable[] = {
      .l2_bytes = 8192 * kKib, .pci_device_id = 0x7550,
      .shared_cache_bytes = 64 * 1024 * kKib, .memory_gigabytes_per_second = 640,
      .wall_clock_khz = 100000, .integrated = false},
+    {.name = "gfx906", .vendor = "amd", .family = "dot", .product = "AMD Instinct MI50", .target = "gfx906:sramecc+:xnack-",
+     .oldest_clang = 19,
+     .units_per_multiprocessor = 1, .simds_per_unit = 4, .lanes = 64, .queries_per_wave = 64,
+     .lds_bytes_per_unit = 64 * kKib, .lds_bytes_per_group = 64 * kKib, .lds_granule = 512,
+     .waves_per_simd = 10, .hip_waves_per_simd = 8, .vgprs_per_simd = 256, .vgpr_granule = 4,
+     .vgprs_per_wave = 256, .separate_agprs = false, .sgprs_per_simd = 800, .sgpr_granule = 16,
+     .compute_units = 60, .compute_units_per_xcd = 60, .max_group_size = 1024,
+     .memory_bytes = 16368 * kMib, .memory_bus_bits = 4096, .memory_clock_khz = 1000000, .clock_khz = 1725000,
+     .l2_bytes = 4096 * kKib, .pci_device_id = 0x66a1,
+     .shared_cache_bytes = 4096 * kKib, .memory_gigabytes_per_second = 1024,
+     .wall_clock_khz = 25000, .integrated = false},
     {.name = "sm_80", .vendor = "nvidia", .family = "nvidia", .product = "NVIDIA GeForce RTX 3090", .target = "sm_86",
      .oldest_clang = 0,
      .units_per_multiprocessor = 1, .simds_per_unit = 4, .lanes = 32, .queries_per_wave = 16,

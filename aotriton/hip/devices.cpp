@@ -15,11 +15,18 @@ namespace {
 
 constexpr int kMostDevices = 64;
 
-bool has_archive(const char* arch) {
+// Whether there is an archive with both passes. A forward pass alone would end PyTorch's training at the backward pass.
+bool has_kernels(const char* arch) {
   rapt_archive* archive = nullptr;
   if (rapt_archive_open(nullptr, arch, &archive) != RAPT_OK) return false;
+  bool backward = false;
+  for (size_t i = 0; i < rapt_archive_count(archive) && !backward; ++i) {
+    rapt_kernel kernel = RAPT_INIT(rapt_kernel);
+    backward =
+        rapt_archive_kernel(archive, i, &kernel) == RAPT_OK && std::strncmp(kernel.operation, "backward", 8) == 0;
+  }
   rapt_archive_close(archive);
-  return true;
+  return backward;
 }
 
 class Devices {
@@ -34,7 +41,7 @@ class Devices {
         std::snprintf(why_, sizeof why_, "%s", rapt_last_error());
         return;
       }
-      all_[static_cast<size_t>(id)] = {id, info.arch, number_of(info.arch), info.compute_units, has_archive(info.arch)};
+      all_[static_cast<size_t>(id)] = {id, info.arch, number_of(info.arch), info.compute_units, has_kernels(info.arch)};
       library = info.library;
       count_ = id + 1;
     }

@@ -10,7 +10,7 @@ struct Device {
   const char* arch = "";  // "gfx942"
   uint32_t number = 0;    // 0x942
   int32_t compute_units = 0;
-  bool has_kernels = false;  // Rapt has an archive for it
+  bool has_kernels = false;  // Rapt has an archive for it, with both passes
 };
 
 // HIP, once it was opened; null if there is no GPU.

@@ -7,13 +7,11 @@
 
 namespace rapt::sim {
 
-// The first arch_count architectures have instructions of their own. Kernels are compiled for the first of these; only
-// the simulator has the rest (kernels/simulated.hpp). The siblings after them run another architecture's code objects,
-// renamed (kernels/siblings.hpp).
+// The first arch_count architectures have instructions of their own, and kernels are compiled for them. The siblings
+// after them run another architecture's code objects, renamed (kernels/siblings.hpp).
 // clang-format off
 enum class Arch : std::uint8_t {
-  gfx908, gfx90a, gfx942, gfx950, gfx1100, gfx1151, gfx1201,
-  gfx906,
+  gfx908, gfx90a, gfx942, gfx950, gfx1100, gfx1151, gfx1201, gfx906,
   gfx1101, gfx1102, gfx1103, gfx1150, gfx1152, gfx1153, gfx1200
 };
 // clang-format on

@@ -109,7 +109,7 @@ class Kernels(CommandTest):
         self.rapt("kernels", "gfx942", KERNEL, "--instructions", code=2, says=["/bin/false cannot disassemble"])
 
     def test_what_is_not_there_is_named(self):
-        self.rapt("kernels", "gfx906", code=2, says=["no kernel archive gfx906.rapt in", "there is one for", "gfx942"])
+        self.rapt("kernels", "gfx900", code=2, says=["no kernel archive gfx900.rapt in", "there is one for", "gfx942"])
         self.rapt("kernels", "gfx942", "forward", code=2, says=["has no kernel forward"])
         self.rapt("kernels", "./nowhere.rapt", code=2, says=["./nowhere.rapt: cannot open"])
         self.rapt("kernels", "gfx942", "--extract", "k.co", code=2, says=["--extract needs the name of a kernel"])

@@ -35,7 +35,7 @@ expect() {
   exit 1
 }
 refused=0
-all_amd="gfx908;gfx90a;gfx942;gfx950;gfx1100;gfx1151;gfx1201"
+all_amd="gfx908;gfx90a;gfx942;gfx950;gfx1100;gfx1151;gfx1201;gfx906"
 
 fresh
 expect "archs= build= from="
@@ -47,7 +47,7 @@ expect "archs=gfx942 build=ON" -DRAPT_ARCHS=gfx942
 expect "archs=none build= from=" -DRAPT_ARCHS=none
 refused=1
 expect "RAPT_ARCHS asks for sm_90: no nvcc is here" -DRAPT_ARCHS="gfx942;sm_90"
-expect "RAPT_ARCHS asks for gfx906: it is none of" -DRAPT_ARCHS=gfx906
+expect "RAPT_ARCHS asks for gfx900: it is none of" -DRAPT_ARCHS=gfx900
 refused=0
 amd_gpu 90010
 amd_gpu 110501

@@ -82,7 +82,7 @@ TEST(Manifest, EachMistakeIsNamedWithItsLine) {
   EXPECT_EQ(error_of("Forward gfx942"), "m:1: the operation \"Forward\" must be of small letters, digits and '_'");
   EXPECT_EQ(error_of("forward gfx9"),
             "m:1: the architecture \"gfx9\" is none of gfx908, gfx90a, gfx942, gfx950, gfx1100, gfx1151, gfx1201, "
-            "sm_80, sm_90, sm_100, sm_110, sm_120");
+            "gfx906, sm_80, sm_90, sm_100, sm_110, sm_120");
   EXPECT_EQ(error_of("forward gfx942 dtype=bf16"), "m:1: the row has no \"head_dim=\"");
   EXPECT_EQ(error_of(kGood + " waves=4"), "m:1: \"waves=\" is given twice");
   EXPECT_EQ(error_of(kGood + " wave=4"), "m:1: \"wave=\" is not a key of a row");

@@ -31,14 +31,15 @@ DEVICE void probabilities(Arguments& arguments, int pass, const Block& block, co
     const Query query = rows.query(a.problem, block, opaque_thread_id() % kTile);
 #pragma unroll
     for (int t = 0; t < KeyTiles; ++t)
-      transform_logits(a.problem, block, query, first_key + t * kTile, TileLogits<M>{s[t], half});
-  } else if (first_key < rows.keys.full_begin || first_key + KeyTiles * kTile > rows.keys.full_end) {
+      transform_logits(a.problem, block, query, first_key + t * kTileRows, TileLogits<M>{s[t], half});
+  } else if (first_key < rows.keys.full_begin || first_key + KeyTiles * kTileRows > rows.keys.full_end) {
     Arguments& a = opaque_copy(arguments);
     const Query query = rows.query(a.problem, block, opaque_thread_id() % kTile);
     if (pass != kAll) scale_first(own_scale, s);
 #pragma unroll
     for (int t = 0; t < KeyTiles; ++t)
-      exclude(TileLogits<M>{s[t], half}, query.begin - first_key - t * kTile, query.end - first_key - t * kTile);
+      exclude(TileLogits<M>{s[t], half}, query.begin - first_key - t * kTileRows,
+              query.end - first_key - t * kTileRows);
   }
 
   const float maximum = General ? largest(s) : largest(s) * scale;
@@ -65,7 +66,7 @@ DEVICE void probabilities(Arguments& arguments, int pass, const Block& block, co
     const Query query = rows.query(a.problem, block, opaque_thread_id() % kTile);
 #pragma unroll
     for (int t = 0; t < KeyTiles; ++t)
-      drop(a.problem, block, query, first_key + t * kTile, TileLogits<M>{s[t], half}, pass == kDropped);
+      drop(a.problem, block, query, first_key + t * kTileRows, TileLogits<M>{s[t], half}, pass == kDropped);
   }
 }
 
@@ -87,7 +88,7 @@ DEVICE void accumulate(const Tile (&p)[KeyTiles], int lane, const Values& v, int
 template <class T, bool General, int Slices, int Rows, int DimTiles>
 DEVICE bool store(Arguments& a, int pass, Softmax<T, General>& softmax, const Tile (&o)[DimTiles]) {
   const Block block = block_of(a.problem, a.q_tiles, Rows);
-  const auto part = WavePart<Slices, DimTiles * kTile>::of(opaque_thread_id());
+  const auto part = WavePart<Slices, DimTiles * kTileRows>::of(opaque_thread_id());
   const int row = block.first_row + part.first_row + part.lane % kTile, dims = a.problem.head_dim_v - part.slice;
   if (row >= block.q.count) return false;
   const bool again = not_finite(softmax, o) || (!General && huge(softmax.reference));

@@ -16,6 +16,8 @@
 
 #if defined(__gfx908__) || defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__)
 #define RAPT_CDNA 1
+#elif defined(__gfx906__)
+#define RAPT_DOT 1
 #elif !defined(__GFX11__) && !defined(__GFX12__)
 #error "no kernels for this architecture"
 #endif
@@ -41,7 +43,7 @@ struct Choose<false, Then, Else> {
   using type = Else;
 };
 
-#ifdef RAPT_CDNA
+#ifdef __GFX9__
 inline constexpr int kWave = 64;
 #else
 inline constexpr int kWave = 32;
@@ -108,7 +110,7 @@ DEVICE int max(int a, int b) { return a > b ? a : b; }
 DEVICE int clamp(int x, int low, int high) { return min(max(x, low), high); }
 
 // A set of a wave's lanes, as bits.
-#ifdef RAPT_CDNA
+#ifdef __GFX9__
 using Lanes = uint64_t;
 DEVICE Lanes lanes_where(bool x) { return __builtin_amdgcn_ballot_w64(x); }
 DEVICE int first_of(Lanes x) { return __builtin_ctzll(x); }
@@ -132,16 +134,21 @@ DEVICE u32x2 column(const u32x2* row, int j) {
 template <class T>
 DEVICE T other_half(T x) {
   const int bits = __builtin_bit_cast(int, x);
-#ifdef RAPT_CDNA
+#ifdef __GFX9__
   return __builtin_bit_cast(T, __builtin_amdgcn_ds_bpermute((thread_id() ^ 32) * 4, bits));
 #else
   return __builtin_bit_cast(T, __builtin_amdgcn_permlanex16(bits, bits, 0x76543210, 0xfedcba98, true, false));
 #endif
 }
 
-// Combines the values that a query's two lanes have.
+// Combines the values that a query's two lanes have. Without a matrix unit, a query has one lane.
+#ifdef RAPT_DOT
+DEVICE float query_max(float x) { return x; }
+DEVICE float query_sum(float x) { return x; }
+#else
 DEVICE float query_max(float x) { return max(x, other_half(x)); }
 DEVICE float query_sum(float x) { return x + other_half(x); }
+#endif
 
 // x = fraction * 2^exponent with a fraction in [0.5, 1); 0, Inf and NaN are their own fractions.
 DEVICE float exponent_of(float x) { return static_cast<float>(__builtin_amdgcn_frexp_expf(x)); }

@@ -1,12 +1,15 @@
-// The matrix unit of the target architecture. Each header defines kTile, kRegisters, Tile and Matrix<T>. Where operand
-// B has the same elements in both halves of a wave, a kernel with few registers keeps one half of the elements in a
-// lane (M::Kept). It makes the operand before the product (M::whole()).
+// The matrix unit of the target architecture, or what takes its place. Each header defines kTile and kTileRows (a
+// result's columns and rows), kRegisters, Tile and Matrix<T>. Where operand B has the same elements in both halves of a
+// wave, a kernel with few registers keeps one half of the elements in a lane (M::Kept). It makes the operand before the
+// product (M::whole()).
 #pragma once
 
 #include "kernels/amd/isa/device.hpp"
 
-#ifdef RAPT_CDNA
+#if defined(RAPT_CDNA)
 #include "kernels/cdna/isa/mfma.hpp"
+#elif defined(RAPT_DOT)
+#include "kernels/dot/isa/dot.hpp"
 #else
 #include "kernels/rdna/isa/wmma.hpp"
 #endif
@@ -97,7 +100,7 @@ DEVICE void store_result(char* row, int dims, bool aligned, int lane, float fact
       vec<element, M::each> out;
 #pragma unroll
       for (int i = 0; i < M::each; ++i) out[i] = T::round(o[t][r + i] * factor);
-      const int dim = t * kTile + M::element(r, lane / kTile);
+      const int dim = t * kTileRows + M::element(r, lane / kTile);
       if (aligned && dim + M::each <= dims) store_unaligned<decltype(out), size>(row + dim * size, out);
       else
 #pragma unroll

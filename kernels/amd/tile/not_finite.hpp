@@ -57,7 +57,7 @@ DEVICE void add_where_weighted(char* row, int dims, int lane, float x, const Til
   for (int t = 0; t < Tiles; ++t)
 #pragma unroll
     for (int r = 0; r < kRegisters; ++r) {
-      const int dim = t * kTile + Matrix<T>::element(r, lane / kTile);
+      const int dim = t * kTileRows + Matrix<T>::element(r, lane / kTile);
       if (dim >= dims || weights[t][r] == 0) continue;
       char* const p = row + dim * size;
       store_unaligned<element, size>(p, T::round(T::to_float(load_unaligned<element, size>(p)) + x));
@@ -74,7 +74,7 @@ DEVICE void store_run(int run, char* row, int dims, bool aligned, int lane, floa
   for (int t = 0; t < Tiles; ++t)
 #pragma unroll
     for (int r = 0; r < kRegisters; ++r) {
-      const int dim = t * kTile + Matrix<T>::element(r, lane / kTile);
+      const int dim = t * kTileRows + Matrix<T>::element(r, lane / kTile);
       char* const p = row + dim * size;
       if (dim < dims && !is_finite(T::to_float(load_unaligned<element, size>(p))))
         store_unaligned<element, size>(p, T::round(o[t][r] * (factor * unscaled<T>(run))));

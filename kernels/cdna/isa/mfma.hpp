@@ -12,7 +12,7 @@
 
 namespace rapt::amd {
 
-inline constexpr int kTile = 32;       // rows and columns
+inline constexpr int kTile = 32, kTileRows = kTile;
 inline constexpr int kRegisters = 16;  // of a result, per lane
 using Tile = f32x16;
 

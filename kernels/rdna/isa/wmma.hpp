@@ -11,7 +11,7 @@
 
 namespace rapt::amd {
 
-inline constexpr int kTile = 16;
+inline constexpr int kTile = 16, kTileRows = kTile;
 inline constexpr int kRegisters = 8;
 using Tile = f32x8;
 
