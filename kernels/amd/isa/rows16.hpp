@@ -8,8 +8,10 @@
 
 #include "kernels/amd/isa/matrix.hpp"
 
-#ifdef RAPT_CDNA
+#if defined(RAPT_CDNA)
 #include "kernels/cdna/isa/rows16.hpp"
+#elif defined(RAPT_DOT)
+#include "kernels/dot/isa/rows16.hpp"
 #else
 #include "kernels/rdna/isa/rows16.hpp"
 #endif
@@ -29,21 +31,21 @@ DEVICE void keep_above(X& x) {
 struct RowLanes {
   DEVICE float max(float x) {
     x = amd::max(x, other_half(x));
-#ifdef RAPT_CDNA
+#ifdef __GFX9__
     x = amd::max(x, from_lane(x, 16));
 #endif
     return x;
   }
   DEVICE float sum(float x) {
     x += other_half(x);
-#ifdef RAPT_CDNA
+#ifdef __GFX9__
     x += from_lane(x, 16);
 #endif
     return x;
   }
 
  private:
-#ifdef RAPT_CDNA
+#ifdef __GFX9__
   DEVICE float from_lane(float x, int distance) {
     const int bits = __builtin_bit_cast(int, x);
     return __builtin_bit_cast(float, __builtin_amdgcn_ds_bpermute((thread_id() ^ distance) * 4, bits));
