@@ -140,10 +140,10 @@ struct RowOfWave {
   Softmax<T, General, RowLanes> softmax = {};
   typename K::Result o = {};
 
-  // Row lane % 16 of the tile.
+  // Row lane % 16 of the tile, or what K takes for it.
   DEVICE RowOfWave of(SplitArguments& a, const SplitBlock& block, const SplitBlock& in_lds, int pass) {
     Problem& p = a.problem;
-    const SplitRow row = split_row(a, block, ThreadPlace::of_thread().row);
+    const SplitRow row = split_row(a, block, K::query_row(ThreadPlace::of_thread().row));
     return {in_lds,
             block.first_key,
             row.head,
@@ -167,7 +167,7 @@ struct RowOfWave {
 #pragma unroll
       for (auto& chunk : o)
 #pragma unroll
-        for (Result16& x : chunk) x *= factor;
+        for (auto& x : chunk) x *= factor;
     }
     float sum = 0;
     for_scores(s, [&](float& x) {

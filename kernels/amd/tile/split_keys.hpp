@@ -107,6 +107,7 @@ struct SplitKeys {
   using Part = vec<typename T::element, each>;
   using Scores = float[blocks][R::scores];
   using Result = Result16[chunks][each];  // of O^T
+  DEVICE int query_row(int row) { return row; }
 
   typename R::A k[blocks][R::products][steps];
   Part v[blocks][R::scores][chunks];

@@ -15,8 +15,12 @@ inline constexpr int kSlices = RAPT_HEAD_SLICES, kSlice = kHeadDim / kSlices, kT
 inline constexpr bool kGeneral = RAPT_GENERAL;
 inline constexpr int kSize = sizeof(T::element), kRowBytes = kHeadDim * kSize + 16;
 static_assert(kKeys == R::keys && (kSlices == 1 || kSlices == kWaves));
-using Pieces = SplitPieces<T, kSlice, kRowBytes>;
-using WaveRow = RowOfWave<T, kGeneral, Pieces>;
+// The rows of q that are computed: four where there are no more, or else 16.
+inline constexpr int kFewRows = 4;
+template <int Rows>
+using Pieces = SplitPieces<T, kSlice, kRowBytes, Rows>;
+template <int Rows>
+using WaveRow = RowOfWave<T, kGeneral, Pieces<Rows>>;
 using Row = Softmax<T, kGeneral, RowLanes>;
 
 // Results of four groups of lanes for each turn are added up, 16 lanes' dimensions of each slice at a time.
@@ -37,7 +41,7 @@ struct Shared {
 
 // The sums of all slices' scores. Each wave adds them in the same order, so all have the same sums.
 template <int Waves>
-DEVICE void add_slices(f32x4 (&of_waves)[Waves][kWave], Pieces::Scores& s) {
+DEVICE void add_slices(f32x4 (&of_waves)[Waves][kWave], float (&s)[1][R::scores]) {
   const ThreadPlace place = ThreadPlace::of_thread();
   of_waves[place.wave][place.lane] = {s[0][0], s[0][1], s[0][2], s[0][3]};
   barrier();
@@ -49,15 +53,15 @@ DEVICE void add_slices(f32x4 (&of_waves)[Waves][kWave], Pieces::Scores& s) {
 }
 
 // One wave's keys of the split.
-template <bool Whole>
-DEVICE void attend(SplitArguments& a, Pieces::Rows& k, Pieces::Rows& v, Shared& shared, WaveRow& row) {
+template <bool Whole, int Rows, class Loads>
+DEVICE void attend(SplitArguments& a, Loads& k, Loads& v, Shared& shared, WaveRow<Rows>& row) {
   const ThreadPlace place = ThreadPlace::of_thread();
   constexpr int step = kTurns * kKeys;
   const int begin = row.keys.begin / kKeys * kKeys + place.wave / kSlices * kKeys, end = row.keys.end;
-  Pieces next;
+  Pieces<Rows> next;
   if (begin < end) {
-    next.load<Whole>(k, begin, next.k);
-    next.load<Whole>(v, begin, next.v);
+    next.template load<Whole>(k, begin, next.k);
+    next.template load<Whole>(v, begin, next.v);
   }
   barrier();  // the block is in LDS
   if (!kGeneral) row.keys = keys_in(row.pass, row.keys);
@@ -67,20 +71,21 @@ DEVICE void attend(SplitArguments& a, Pieces::Rows& k, Pieces::Rows& v, Shared& 
   int turn = 0;
 #pragma unroll 1
   for (int first = begin; first < end; first += step, turn ^= 1) {
-    Pieces::Scores s;
+    typename Pieces<Rows>::Scores s;
     next.multiply_k(shared.q + place.wave % kSlices * kSlice * kSize, s);
-    if (first + step < end) next.load<Whole>(k, first + step, next.k);
+    if (first + step < end) next.template load<Whole>(k, first + step, next.k);
     if constexpr (kSlices > 1) add_slices(shared.scores[turn], s);
     row.probabilities(a, first, s);
-    if (row.pass != kAll) next.replace_values<kGeneral>(row.pass);
+    if (row.pass != kAll) next.template replace_values<kGeneral>(row.pass);
     next.multiply_v(s, row.o);
-    if (first + step < end) next.load<Whole>(v, first + step, next.v);
+    if (first + step < end) next.template load<Whole>(v, first + step, next.v);
   }
 }
 
 // Adds up the turns' sums of a row for the split, and returns the factor of this wave's results. Every lane calls it,
 // for row lane % 16.
-DEVICE float merge_sums(SplitArguments& a, const SplitBlock& block, WaveRow& row, Shared& shared) {
+template <int Rows>
+DEVICE float merge_sums(SplitArguments& a, const SplitBlock& block, WaveRow<Rows>& row, Shared& shared) {
   const ThreadPlace place = ThreadPlace::of_thread();
   const int own = place.row, turn = place.wave / kSlices;
   const float wave_sum = RowLanes::sum(row.softmax.sum + row.softmax.rest);
@@ -106,7 +111,9 @@ DEVICE float merge_sums(SplitArguments& a, const SplitBlock& block, WaveRow& row
 
 // Adds the waves' results and stores them. Returns whether one of them has an Inf or NaN that may come from a key that
 // its row does not attend.
-DEVICE bool store(SplitArguments& a, WaveRow& row, Shared& shared) {
+template <int Rows>
+DEVICE bool store(SplitArguments& a, WaveRow<Rows>& row, Shared& shared) {
+  using P = Pieces<Rows>;
   load_together_for_results(a);
   const SplitBlock block = load_uniform(shared.block);
   const float wave_factor = merge_sums(a, block, row, shared);
@@ -115,19 +122,19 @@ DEVICE bool store(SplitArguments& a, WaveRow& row, Shared& shared) {
   const int rows = query_rows(a.problem, block);
   bool again = false;
 #pragma unroll
-  for (int piece = 0; piece < Pieces::chunks * Pieces::each; ++piece) {
-    const int c = piece / Pieces::each, e = piece % Pieces::each;
-    Result16& o = row.o[c][e];
+  for (int piece = 0; piece < P::chunks * P::each; ++piece) {
+    const int c = piece / P::each, e = piece % P::each;
+    auto& o = row.o[c][e];
     o *= wave_factor;
     if (piece > 0) barrier();
 #pragma unroll
-    for (int n = 0; n < 16; ++n) shared.results[group][(place.row - n) & 15][column] = o.x[n];
+    for (int n = 0; n < Rows; ++n) shared.results[group][(place.row - n) & (Rows - 1)][column] = o.x[n];
     barrier();
 #pragma unroll 1
     for (int n = place.thread; n < rows * kColumns; n += kThreads) {
       const auto number = static_cast<uint32_t>(n);
       const int own = static_cast<int>(number / kColumns), x = static_cast<int>(number % kColumns);
-      const int dim = x / 16 * kSlice + c * Pieces::chunk_dims + x % 16 * Pieces::each + e;
+      const int dim = x / 16 * kSlice + c * P::chunk_dims + x % 16 * P::each + e;
       if (dim >= a.problem.head_dim_v) continue;
       float sum = 0;
 #pragma unroll
@@ -143,19 +150,27 @@ DEVICE bool store(SplitArguments& a, WaveRow& row, Shared& shared) {
 }
 
 // One pass over the keys. Returns whether another must follow (not_finite.hpp).
+template <int Rows>
 DEVICE bool attend_split(SplitArguments& a, Shared& shared, int pass) {
   load_together_for_keys(a);
   const SplitStart start(a, pass, shared.block);
   if (!start.has_keys) return false;
   if (pass == kAll) append_new<T, kThreads>(a, start);
   const int first_dim = ThreadPlace::of_thread().wave % kSlices * kSlice;
-  WaveRow row = WaveRow::of(a, start.block, shared.block, pass);
-  Pieces::Rows k(start.k, a.problem.head_dim, kHeadDim, row.keys, first_dim);
-  Pieces::Rows v(start.v, a.problem.head_dim_v, kHeadDim, row.keys, first_dim);
-  if (k.access == k.kWhole && v.access == v.kWhole) attend<true>(a, k, v, shared, row);
-  else attend<false>(a, k, v, shared, row);
+  WaveRow<Rows> row = WaveRow<Rows>::of(a, start.block, shared.block, pass);
+  typename Pieces<Rows>::Rows k(start.k, a.problem.head_dim, kHeadDim, row.keys, first_dim);
+  typename Pieces<Rows>::Rows v(start.v, a.problem.head_dim_v, kHeadDim, row.keys, first_dim);
+  if (k.access == k.kWhole && v.access == v.kWhole) attend<true, Rows>(a, k, v, shared, row);
+  else attend<false, Rows>(a, k, v, shared, row);
   const bool again = store(opaque_copy(a), row, shared);
   return pass != kAll || vote<kWaves>(again, shared.q);
+}
+
+template <int Rows>
+DEVICE void split(Shared& shared) {
+#pragma nounroll
+  for (int pass = kAll; pass < passes<kGeneral>(arguments<SplitArguments>().problem); ++pass)
+    if (!attend_split<Rows>(opaque_copy(arguments<SplitArguments>()), shared, pass)) break;
 }
 
 }  // namespace rapt::amd
@@ -163,7 +178,7 @@ DEVICE bool attend_split(SplitArguments& a, Shared& shared, int pass) {
 KERNEL(rapt::amd::kThreads, RAPT_WAVES_PER_EU) RAPT_SYMBOL(rapt_split_args) {
   using namespace rapt::amd;
   __shared__ static Shared shared;
-#pragma nounroll
-  for (int pass = kAll; pass < passes<kGeneral>(arguments<SplitArguments>().problem); ++pass)
-    if (!attend_split(opaque_copy(arguments<SplitArguments>()), shared, pass)) break;
+  Problem& p = arguments<SplitArguments>().problem;
+  if (p.group * p.seqlen_q <= kFewRows) split<kFewRows>(shared);
+  else split<16>(shared);
 }

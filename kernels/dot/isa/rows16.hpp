@@ -18,41 +18,47 @@ template <int From>
 DEVICE float from_neighbour(float x) {
   return __builtin_bit_cast(float, __builtin_amdgcn_update_dpp(0, __builtin_bit_cast(int, x), From, 0xf, 0xf, true));
 }
-// That of lane (lane - N) % 16.
-template <int N>
-DEVICE float rotated_by(float x) {
+// That of lane (lane - N) % Lanes, of 4 or 16 lanes.
+template <int Lanes, int N>
+DEVICE float rotated(float x) {
+  constexpr int quad[] = {0, 0x93, 0x4e, 0x39};
   if constexpr (N == 0) return x;
-  else return from_neighbour<kRotate + N>(x);
+  else return from_neighbour < Lanes == 4 ? quad[N % 4] : kRotate + N > (x);
 }
 
-// Calls f.operator()<N>() for N from 0 to 15.
-template <int N = 0, class F>
+// Calls f.operator()<N>() for N from 0 below Count.
+template <int Count, int N = 0, class F>
 DEVICE void for_rotations(const F& f) {
   f.template operator()<N>();
-  if constexpr (N < 15) for_rotations<N + 1>(f);
+  if constexpr (N + 1 < Count) for_rotations<Count, N + 1>(f);
 }
 
-// A dimension of O for the 16 rows of q: x[n] is of row (lane - n) % 16.
-struct Result16 {
-  float x[16];
+// A dimension of O for the first `Rows` rows of q: x[n] is of row (lane - n) % Rows.
+template <int Rows>
+struct ResultRows {
+  float x[Rows];
 
   DEVICE_MEMBER float operator[](int n) const { return x[n]; }
-  // `factor` is that of row lane % 16.
+  // `factor` is that of row lane % Rows.
   DEVICE_MEMBER void operator*=(float factor) {
-    for_rotations([&]<int N>() { x[N] *= rotated_by<N>(factor); });
+    for_rotations<Rows>([&]<int N>() { x[N] *= rotated<Rows, N>(factor); });
   }
 };
 
-// The sum over the 16 lanes of x[lane % 16]. Each step exchanges half of what is left with a lane that has another bit:
-// one keeps the upper half, the other the lower.
-DEVICE float gathered(float (&x)[16]) {
+using Result16 = ResultRows<16>;
+
+// The sum over the 16 lanes of x[lane % Rows]. Each step exchanges half of what is left with a lane that has another
+// bit: one keeps the upper half, the other the lower. With 4 rows, lanes 4 and 8 apart first add up all.
+template <int Rows>
+DEVICE float gathered(float (&x)[Rows]) {
   const int lane = opaque_thread_id();
   const auto halve = [&]<int Left, int From>() {
     const bool upper = lane & Left;
 #pragma unroll
-    for (int i = 0; i < Left; ++i) {
-      const float low = x[i], high = x[i + Left];
-      x[i] = (upper ? high : low) + from_neighbour<From>(upper ? low : high);
+    for (int i = 0; i < (Left < Rows ? Left : Rows); ++i) {
+      const float low = x[i], high = x[(i + Left) % Rows];
+      if constexpr (Left >= Rows) x[i] += from_neighbour<From>(x[i]);
+      else x[i] = (upper ? high : low) + from_neighbour<From>(upper ? low : high);
     }
   };
   halve.template operator()<8, kRotate + 8>();

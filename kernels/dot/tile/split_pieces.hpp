@@ -6,8 +6,8 @@
 
 namespace rapt::amd {
 
-// The wave has Dims dimensions; a row of q in LDS takes QueryBytes.
-template <class T, int Dims, int QueryBytes>
+// The wave has Dims dimensions; a row of q in LDS takes QueryBytes. The first QueryRows rows, 4 or 16, are computed.
+template <class T, int Dims, int QueryBytes, int QueryRows>
 struct SplitPieces {
   using R = Rows16<T>;
   static constexpr int size = sizeof(typename T::element), blocks = 1;
@@ -17,7 +17,9 @@ struct SplitPieces {
   using Part = vec<typename T::element, each>;
   using Parts = Part[R::scores][chunks];
   using Scores = float[blocks][R::scores];
-  using Result = Result16[chunks][each];  // of O^T
+  using Result = ResultRows<QueryRows>[chunks][each];  // of O^T
+  static constexpr int query_rows = QueryRows;
+  DEVICE int query_row(int row) { return row % QueryRows; }
 
   Parts k, v;
 
@@ -45,9 +47,9 @@ struct SplitPieces {
     const char* const own = q + ThreadPlace::of_thread().row * each * size;
 #pragma unroll
     for (int first = 0; first < R::scores; first += together) {
-      float sums[together][16] = {};
+      float sums[together][QueryRows] = {};
 #pragma unroll
-      for (int row = 0; row < 16; ++row) {
+      for (int row = 0; row < QueryRows; ++row) {
 #pragma unroll
         for (int c = 0; c < chunks; ++c) {
           const Part of_q = *reinterpret_cast<const Part*>(own + row * QueryBytes + c * chunk_dims * size);
@@ -73,8 +75,8 @@ struct SplitPieces {
       for (int c = 0; c < chunks; ++c)
 #pragma unroll
         for (int e = 0; e < each; ++e) values[c][e] = T::to_float(v[i][c][e]);
-      for_rotations([&]<int N>() {
-        const float weight = rotated_by<N>(weights[0][i]);
+      for_rotations<QueryRows>([&]<int N>() {
+        const float weight = rotated<QueryRows, N>(weights[0][i]);
 #pragma unroll
         for (int c = 0; c < chunks; ++c)
 #pragma unroll
