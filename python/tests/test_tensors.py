@@ -63,6 +63,16 @@ def test_strides(layout):
         assert (rapt.attention(*map(torch.from_numpy, (q, k, v)), causal=True).numpy() == expected).all()
 
 
+@pytest.mark.parametrize("convert", [np.asarray, torch.from_numpy])
+def test_tensors_without_elements_whose_strides_are_0(convert):
+    """As NumPy makes them."""
+    k = np.zeros((2, 0, 2, 8), np.float32)
+    assert k.strides == (0, 0, 0, 0)
+    out, lse = rapt.attention(convert(Q), convert(k), convert(k), return_lse=True)
+    assert (np.asarray(out) == 0).all() and (np.asarray(lse) == -np.inf).all()
+    assert rapt.attention(convert(k), convert(K), convert(V)).shape == (2, 0, 2, V.shape[-1])
+
+
 def test_strides_that_are_no_multiple_of_an_element():
     rows = np.zeros(6, np.dtype({"names": ["x"], "formats": [(np.float32, 8)], "itemsize": 34}))
     with pytest.raises(ValueError, match="k has a stride of 34 bytes"):

@@ -25,6 +25,7 @@ struct Tensor {
   const char* last;
 
   int64_t bytes_per_element() const { return dtype.bits / 8; }
+  bool has_elements() const { return first != last; }
 };
 
 std::string dtype_text(rapt_dtype dtype);

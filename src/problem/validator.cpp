@@ -78,7 +78,7 @@ bool Validator::dtype(const Tensor& t, std::initializer_list<rapt_dtype> allowed
 
 void Validator::contiguous_rows(const Tensor& t) {
   const int32_t last = t.ndim - 1;
-  if (t.shape[last] > 1 && t.stride[last] != 1)
+  if (t.shape[last] > 1 && t.stride[last] != 1 && t.has_elements())
     bad.add(cat(t.name, " has stride ", t.stride[last], " in its last dimension, must be 1 (contiguous head_dim)"));
 }
 
