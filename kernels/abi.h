@@ -92,11 +92,15 @@ struct rapt_abi_turns {
 };
 
 /* One workgroup for each multiprocessor, or for each tile if there are fewer. The maps' boxes have 64 columns; q's has
- * the rows of a workgroup's tile, k's and v's block_k. */
+ * the rows of a workgroup's tile, k's and v's block_k. A plain kernel of head dims up to 256 also has a tile of head
+ * dims up to RAPT_NARROW_DIM, whose tiles have RAPT_NARROW_KEYS keys. It takes no KV cache. */
+#define RAPT_NARROW_DIM 192
+#define RAPT_NARROW_KEYS 96
 struct rapt_hopper_forward_args {
   struct rapt_abi_tensor_map q, k, v;
   struct rapt_abi_turns turns;
   float scale_inverse; /* 1 / scale_log2 */
+  int32_t narrow;      /* 1: that tile */
   struct rapt_forward_args forward;
 };
 

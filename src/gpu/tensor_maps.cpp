@@ -145,6 +145,12 @@ void plan_sections(rapt_hopper_backward_scores_args& all, const BackwardCall& ca
   all.last_heads = static_cast<int32_t>(heads - sections_before * a.heads_at_once);
 }
 
+bool takes_narrow_tile(const Variant& v, const ForwardCall& call) {
+  constexpr int32_t kWide = 256;
+  const int64_t dims = std::max(call.head_dim, call.head_dim_v);
+  return v.head_dim == kWide && v.features == "plain" && dims <= RAPT_NARROW_DIM && !call.has_cache;
+}
+
 }  // namespace
 
 std::string hopper_refusal(const Variant& v, const Needs& n) {
@@ -168,9 +174,11 @@ rapt_hopper_forward_scores_args hopper_forward_args(const ForwardCall& call, con
   const Variant& v = *kernel.variant;
   rapt_hopper_forward_scores_args arguments = {};
   rapt_hopper_forward_args& a = arguments.all;
+  a.narrow = takes_narrow_tile(v, call);
+  const int32_t keys = a.narrow ? RAPT_NARROW_KEYS : v.block_k;
   encode(a.q, "q", call, call.q, call.heads_q, true, call.head_dim, v.block_q, device);
-  encode(a.k, "k", call, call.k, call.heads_k, false, call.head_dim, v.block_k, device);
-  encode(a.v, "v", call, call.v, call.heads_k, false, call.head_dim_v, v.block_k, device);
+  encode(a.k, "k", call, call.k, call.heads_k, false, call.head_dim, keys, device);
+  encode(a.v, "v", call, call.v, call.heads_k, false, call.head_dim_v, keys, device);
   a.turns = turns_of(call, kernel.tiles, false, device);
   if (call.has_cache) arguments.cache = cache_args(call);
   a.forward = forward_args(call, kernel, device);

@@ -17,7 +17,12 @@ DEVICE uint32_t tiles_of_scores(Options& o) { return (o.bias.boxes > 0) + (o.mas
 DEVICE int place_of(Options& o, int i, int tiles) { return kScores && o.last_keys_first ? tiles - 1 - i : i; }
 
 // The finding thread: which tiles of queries the workgroup computes takes long to find, so it runs ahead.
+template <class Tile>
 class Finder {
+  using Shared = typename Tile::Shared;
+  static constexpr int kKeys = Tile::kKeys;
+  static constexpr bool kCaches = Tile::kCaches;
+
  public:
   DEVICE_MEMBER Finder(AllArgs& a, const Shared& shared)
       : a_(a.all), cache_(a.cache), shared_(shared), turns_(a.all.turns, workgroup_id(), workgroups()) {}
@@ -71,7 +76,16 @@ class Finder {
 };
 
 // The feeding thread.
+template <class Tile>
 class Feeder {
+  using Shared = typename Tile::Shared;
+  using PanelsK = typename Tile::PanelsK;
+  using PanelsQ = typename Tile::PanelsQ;
+  using RingK = typename Tile::RingK;
+  using RingQ = typename Tile::RingQ;
+  static constexpr int kKeys = Tile::kKeys, kQueryStages = Tile::kQueryStages;
+  static constexpr bool kCaches = Tile::kCaches;
+
  public:
   DEVICE_MEMBER Feeder(AllArgs& a, const Shared& shared)
       : a_(a.all), options_(a.scores), cache_(a.cache), shared_(shared) {}

@@ -17,8 +17,19 @@ namespace rapt::nvidia {
 DEVICE int warp_row(int group) { return group * kGroupRows + (thread_id() & 3 * kWave) / kWave * kWarpRows; }
 
 // A group's 64 rows of each tile of queries.
-template <bool Dropout>
+template <class Tile, bool Dropout>
 class Group {
+  using Shared = typename Tile::Shared;
+  using PanelsK = typename Tile::PanelsK;
+  using PanelsQ = typename Tile::PanelsQ;
+  using PanelsOfScores = typename Tile::PanelsOfScores;
+  using RingK = typename Tile::RingK;
+  using RingQ = typename Tile::RingQ;
+  using Kept = typename Tile::Kept;
+  using Scores = typename Tile::Scores;
+  using Outputs = typename Tile::Outputs;
+  static constexpr int kHeadDim = Tile::kHeadDim, kKeys = Tile::kKeys, kKeyTiles = Tile::kKeyTiles;
+
  public:
   DEVICE_MEMBER Group(AllArgs& a, const Shared& shared, int group)
       : a_(a.all),
@@ -192,7 +203,7 @@ class Group {
       scale = 1;
     }
     if (options_.bias.boxes > 0)
-      with_tile(0, [&](const PanelsOfScores& t) { t.add_bias<T>(s, scale, options_.bias, warp_row(group_), lane()); });
+      with_tile(0, [&](const PanelsOfScores& t) { t.template add_bias<T>(s, scale, options_.bias, warp_row(group_), lane()); });
     if (options_.mask.boxes > 0)
       with_tile(options_.bias.boxes > 0,
                 [&](const PanelsOfScores& t) { t.apply_mask(s, options_.mask, warp_row(group_), lane()); });
@@ -271,13 +282,9 @@ class Group {
   uint32_t counts_ = 0;
 };
 
-}  // namespace rapt::nvidia
-
-KERNEL(rapt::nvidia::kThreads, rapt::nvidia::kResident)
-RAPT_SYMBOL(const __grid_constant__ rapt_hopper_forward_scores_args arguments) {
-  using namespace rapt::nvidia;
-  extern __shared__ __align__(1024) char memory[];
-  const Shared shared = {memory, shared_address(memory)};
+template <class Tile>
+DEVICE void run_tiles(AllArgs& arguments, char* memory) {
+  const typename Tile::Shared shared = {memory, shared_address(memory)};
   const int group = __shfl_sync(~0u, thread_id() / kGroupThreads, 0);
   if (thread_id() == 0) {
     prefetch_map(arguments.all.q);
@@ -296,8 +303,8 @@ RAPT_SYMBOL(const __grid_constant__ rapt_hopper_forward_scores_args arguments) {
   let_next_start();
   if (group == 0) {
     give_up_registers<kFeederRegisters>();
-    if (thread_id() == kWave) return Finder(arguments, shared).run();
-    if (thread_id() == 0) Feeder(arguments, shared).run();
+    if (thread_id() == kWave) return Finder<Tile>(arguments, shared).run();
+    if (thread_id() == 0) Feeder<Tile>(arguments, shared).run();
   } else {
     take_registers<kRegisters>();
     if (thread_id() % kWave == 0) shared.again() = 0;
@@ -305,12 +312,23 @@ RAPT_SYMBOL(const __grid_constant__ rapt_hopper_forward_scores_args arguments) {
     if (kScores && has_dropout(arguments.all.forward.problem)) {
       int own = group;
       asm volatile("// dropout" : "+r"(own));  // else what both loops begin with would keep registers
-      Group<kScores>(arguments, shared, own - 1).run();
+      Group<Tile, kScores>(arguments, shared, own - 1).run();
     } else {
-      Group<false>(arguments, shared, group - 1).run();
+      Group<Tile, false>(arguments, shared, group - 1).run();
     }
     wave_barrier();
     if (shared.again() != 0)
       run_again<T, kRows, kAgainDims, kScores>(arguments, warp_row(thread_id() / kGroupThreads - 1));
   }
+}
+
+}  // namespace rapt::nvidia
+
+KERNEL(rapt::nvidia::kThreads, rapt::nvidia::kResident)
+RAPT_SYMBOL(const __grid_constant__ rapt_hopper_forward_scores_args arguments) {
+  using namespace rapt::nvidia;
+  extern __shared__ __align__(1024) char memory[];
+  if constexpr (kHasNarrow)
+    if (arguments.all.narrow) return run_tiles<Narrow>(arguments, memory);
+  run_tiles<Widest>(arguments, memory);
 }

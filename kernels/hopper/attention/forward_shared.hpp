@@ -9,15 +9,13 @@
 namespace rapt::nvidia {
 
 using T = RAPT_DTYPE;
-inline constexpr int kHeadDim = RAPT_HEAD_DIM, kKeys = RAPT_BLOCK_K, kGroups = RAPT_WAVES / 4 - 1;
+inline constexpr int kGroups = RAPT_WAVES / 4 - 1;
 inline constexpr bool kScores = RAPT_GENERAL;                         // takes bias, mask, ALiBi, softcap and dropout
-inline constexpr bool kCaches = !kScores && kKeys % 64 == 0;          // takes KV caches
 inline constexpr int kResident = RAPT_WAVES_PER_EU * 4 / RAPT_WAVES;  // workgroups of a multiprocessor
 inline constexpr int kRows = kGroups * kGroupRows, kThreads = RAPT_WAVES * kWave;
-inline constexpr int kKeyTiles = kKeys / 8, kDimTiles = kHeadDim / 8;
 // The registers of a multiprocessor that each thread has, and what the groups have of the others'.
-inline constexpr bool kCrowded = kScores && kHeadDim > 64;
-inline constexpr bool kLean = kResident > 2 && !kCaches;
+inline constexpr bool kCrowded = kScores && RAPT_HEAD_DIM > 64;
+inline constexpr bool kLean = kResident > 2 && RAPT_BLOCK_K % 64 != 0;
 inline constexpr int kFeederRegisters = kGroups > 2 ? 32 : kCrowded || kLean ? 24 : kResident > 1 ? 32 : 40;
 inline constexpr int kRegisters = kGroups > 2      ? 160
                                   : kGroups > 1    ? (kCrowded ? 240 : 232)
@@ -25,20 +23,8 @@ inline constexpr int kRegisters = kGroups > 2      ? 160
                                   : kLean          ? 136
                                                    : 128;
 inline constexpr int kAgainDims = kRegisters < 160 ? 16 : 32;  // columns of rows that are computed again
-
-using PanelsQ = Panels<kRows, kHeadDim>;
-using PanelsK = Panels<kKeys, kHeadDim>;
-inline constexpr int kWorks = 8, kQueryStages = kHeadDim > (kScores ? 64 : 128) ? 1 : 2;
-// Four tiles of K and of V where the row's shared memory has room for them.
-inline constexpr int kBytesOfFour = kQueryStages * PanelsQ::kBytes + 4 * 2 * PanelsK::kBytes;
-inline constexpr int kKeyStages = !kScores && RAPT_SHARED_BYTES > kBytesOfFour ? 4 : 2;
+inline constexpr int kWorks = 8;
 using RingWork = Ring<kWorks>;
-using RingQ = Ring<kQueryStages>;
-using PanelsOfScores = ScorePanels<kRows, kKeys>;
-using RingK = Ring<kKeyStages>;
-using Kept = KeptElements<kKeyTiles>;  // of dropout
-using Scores = Accumulators<kKeyTiles>;
-using Outputs = Accumulators<kDimTiles>;
 
 // A tile of queries and its keys, in tiles.
 struct Work {
@@ -56,8 +42,33 @@ struct Work {
   }
 };
 
+// The sizes of what a kernel has for head dims up to `HeadDim`, with `Keys` keys a tile.
+template <int HeadDim, int Keys>
+struct ForwardTile {
+  static constexpr int kHeadDim = HeadDim, kKeys = Keys, kKeyTiles = kKeys / 8, kDimTiles = kHeadDim / 8;
+  static constexpr bool kCaches = !kScores && kKeys % 64 == 0;  // takes KV caches
+  using PanelsQ = Panels<kRows, kHeadDim>;
+  using PanelsK = Panels<kKeys, kHeadDim>;
+  static constexpr int kQueryStages = kHeadDim > (kScores ? 64 : 128) ? 1 : 2;
+  // Four tiles of K and of V where the row's shared memory has room for them.
+  static constexpr int kBytesOfFour = kQueryStages * PanelsQ::kBytes + 4 * 2 * PanelsK::kBytes;
+  static constexpr int kKeyStages = !kScores && RAPT_SHARED_BYTES > kBytesOfFour ? 4 : 2;
+  using RingQ = Ring<kQueryStages>;
+  using PanelsOfScores = ScorePanels<kRows, kKeys>;
+  using RingK = Ring<kKeyStages>;
+  using Kept = KeptElements<kKeyTiles>;  // of dropout
+  using Scores = Accumulators<kKeyTiles>;
+  using Outputs = Accumulators<kDimTiles>;
+  struct Shared;
+};
+// A kernel of head dims up to 256 has a tile for 192 too, with more keys: fewer products for the same result.
+using Widest = ForwardTile<RAPT_HEAD_DIM, RAPT_BLOCK_K>;
+inline constexpr bool kHasNarrow = !kScores && RAPT_HEAD_DIM == 256;
+using Narrow = ForwardTile<kHasNarrow ? RAPT_NARROW_DIM : RAPT_HEAD_DIM, kHasNarrow ? RAPT_NARROW_KEYS : RAPT_BLOCK_K>;
+
 // Shared memory: addresses, and what is read as C++ reads it.
-struct Shared {
+template <int HeadDim, int Keys>
+struct ForwardTile<HeadDim, Keys>::Shared {
   static constexpr int kWorkBytes = 80, kMostWarps = 20;
   static constexpr int kK = kQueryStages * PanelsQ::kBytes, kV = kK + kKeyStages * PanelsK::kBytes;
   static constexpr int kScoreTiles = kV + kKeyStages * PanelsK::kBytes;
@@ -93,6 +104,7 @@ struct Shared {
   // What dropout keeps of a thread's elements: softcap leaves no registers for it.
   DEVICE_MEMBER Kept& kept() const { return reinterpret_cast<Kept*>(memory + kKept)[thread_id() - kGroupThreads]; }
 };
-static_assert(RAPT_SHARED_BYTES == Shared::kBytes, "shared= of the row");
+static_assert(RAPT_SHARED_BYTES == Widest::Shared::kBytes, "shared= of the row");
+static_assert(RAPT_SHARED_BYTES >= Narrow::Shared::kBytes);
 
 }  // namespace rapt::nvidia

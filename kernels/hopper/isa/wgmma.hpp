@@ -53,13 +53,17 @@ DEVICE void clear(Accumulators<Tiles>& c) {
 #define RAPT_NUMBERS_16 RAPT_NUMBERS_0
 #define RAPT_NUMBERS_32 RAPT_NUMBERS_0 ", " RAPT_NUMBERS_1
 #define RAPT_NUMBERS_40 RAPT_NUMBERS_32 ", %32, %33, %34, %35, %36, %37, %38, %39"
-#define RAPT_NUMBERS_64 RAPT_NUMBERS_32 ", " RAPT_NUMBERS_2 ", " RAPT_NUMBERS_3
-#define RAPT_NUMBERS_128 RAPT_NUMBERS_64 ", " RAPT_NUMBERS_4 ", " RAPT_NUMBERS_5 ", " RAPT_NUMBERS_6 ", " RAPT_NUMBERS_7
+#define RAPT_NUMBERS_48 RAPT_NUMBERS_32 ", " RAPT_NUMBERS_2
+#define RAPT_NUMBERS_64 RAPT_NUMBERS_48 ", " RAPT_NUMBERS_3
+#define RAPT_NUMBERS_96 RAPT_NUMBERS_64 ", " RAPT_NUMBERS_4 ", " RAPT_NUMBERS_5
+#define RAPT_NUMBERS_128 RAPT_NUMBERS_96 ", " RAPT_NUMBERS_6 ", " RAPT_NUMBERS_7
 #define RAPT_TILE(c, i) "+f"(c[i][0]), "+f"(c[i][1]), "+f"(c[i][2]), "+f"(c[i][3])
 #define RAPT_TILES_4(c, i) RAPT_TILE(c, i), RAPT_TILE(c, (i) + 1), RAPT_TILE(c, (i) + 2), RAPT_TILE(c, (i) + 3)
 #define RAPT_TILES_8(c, i) RAPT_TILES_4(c, i), RAPT_TILES_4(c, (i) + 4)
 #define RAPT_TILES_10(c, i) RAPT_TILES_8(c, i), RAPT_TILE(c, (i) + 8), RAPT_TILE(c, (i) + 9)
+#define RAPT_TILES_12(c, i) RAPT_TILES_8(c, i), RAPT_TILES_4(c, (i) + 8)
 #define RAPT_TILES_16(c, i) RAPT_TILES_8(c, i), RAPT_TILES_8(c, (i) + 8)
+#define RAPT_TILES_24(c, i) RAPT_TILES_16(c, i), RAPT_TILES_8(c, (i) + 16)
 #define RAPT_TILES_32(c, i) RAPT_TILES_16(c, i), RAPT_TILES_16(c, (i) + 16)
 
 // multiply_rows: c = a * b^T + (add ? c : 0). Rows of `a` and of `b` lie in shared memory, each row's elements side by
@@ -85,19 +89,23 @@ DEVICE void clear(Accumulators<Tiles>& c) {
 
 RAPT_MULTIPLY_SHARED(multiply_rows, "0", fp16, "f16", "64", 8, 32, "%32", "%33", "%34")
 RAPT_MULTIPLY_SHARED(multiply_rows, "0", fp16, "f16", "80", 10, 40, "%40", "%41", "%42")
+RAPT_MULTIPLY_SHARED(multiply_rows, "0", fp16, "f16", "96", 12, 48, "%48", "%49", "%50")
 RAPT_MULTIPLY_SHARED(multiply_rows, "0", fp16, "f16", "128", 16, 64, "%64", "%65", "%66")
 RAPT_MULTIPLY_SHARED(multiply_columns, "1", fp16, "f16", "32", 4, 16, "%16", "%17", "%18")
 RAPT_MULTIPLY_SHARED(multiply_columns, "1", fp16, "f16", "64", 8, 32, "%32", "%33", "%34")
 RAPT_MULTIPLY_FRAGMENT(fp16, "f16", "64", 8, 32, "%32", "%33", "%34", "%35", "%36")
 RAPT_MULTIPLY_FRAGMENT(fp16, "f16", "128", 16, 64, "%64", "%65", "%66", "%67", "%68")
+RAPT_MULTIPLY_FRAGMENT(fp16, "f16", "192", 24, 96, "%96", "%97", "%98", "%99", "%100")
 RAPT_MULTIPLY_FRAGMENT(fp16, "f16", "256", 32, 128, "%128", "%129", "%130", "%131", "%132")
 RAPT_MULTIPLY_SHARED(multiply_rows, "0", bf16, "bf16", "64", 8, 32, "%32", "%33", "%34")
 RAPT_MULTIPLY_SHARED(multiply_rows, "0", bf16, "bf16", "80", 10, 40, "%40", "%41", "%42")
+RAPT_MULTIPLY_SHARED(multiply_rows, "0", bf16, "bf16", "96", 12, 48, "%48", "%49", "%50")
 RAPT_MULTIPLY_SHARED(multiply_rows, "0", bf16, "bf16", "128", 16, 64, "%64", "%65", "%66")
 RAPT_MULTIPLY_SHARED(multiply_columns, "1", bf16, "bf16", "32", 4, 16, "%16", "%17", "%18")
 RAPT_MULTIPLY_SHARED(multiply_columns, "1", bf16, "bf16", "64", 8, 32, "%32", "%33", "%34")
 RAPT_MULTIPLY_FRAGMENT(bf16, "bf16", "64", 8, 32, "%32", "%33", "%34", "%35", "%36")
 RAPT_MULTIPLY_FRAGMENT(bf16, "bf16", "128", 16, 64, "%64", "%65", "%66", "%67", "%68")
+RAPT_MULTIPLY_FRAGMENT(bf16, "bf16", "192", 24, 96, "%96", "%97", "%98", "%99", "%100")
 RAPT_MULTIPLY_FRAGMENT(bf16, "bf16", "256", 32, 128, "%128", "%129", "%130", "%131", "%132")
 // clang-format on
 
