@@ -34,11 +34,21 @@ struct rapt_hopper_scores {
   float unit, unit_log2, unit_log2_inverse;
 };
 
+/* Slices of 64 queries (attention/slices.hpp). all.turns.tiles are then the parts of a head, and q's boxes have a
+ * slice's rows. */
+#define RAPT_SLICE_KEYS 64
+struct rapt_hopper_slices {
+  int32_t count; /* of a part; 0: groups of warps share tiles of queries */
+  int32_t tiles; /* of keys, which any row attends */
+  int32_t keys;  /* of such a tile: RAPT_SLICE_KEYS or block_k */
+};
+
 struct rapt_hopper_forward_scores_args {
   struct rapt_hopper_forward_args all;
   struct rapt_hopper_scores scores;
   /* 0 batches: K and V are no KV cache. Else sequences of their maps are its rows, or its pages. */
   struct rapt_abi_cache cache;
+  struct rapt_hopper_slices slices;
 };
 
 /* Of the backward pass. Kernels without options take the beginning. */

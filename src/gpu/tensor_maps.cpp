@@ -145,6 +145,28 @@ void plan_sections(rapt_hopper_backward_scores_args& all, const BackwardCall& ca
   all.last_heads = static_cast<int32_t>(heads - sections_before * a.heads_at_once);
 }
 
+// Whether groups of warps have slices of queries of their own: all keys of a head must fit the tiles of kernels with
+// three groups.
+bool takes_slices(const Variant& v, const ForwardCall& call) {
+  constexpr int32_t kWaves = 16;
+  constexpr int64_t kMostKeys = 256;
+  const bool whole = !call.cu_seqlens_q && !call.cu_seqlens_k && !call.has_cache && call.window_left < 0;
+  return v.waves == kWaves && v.features == "plain" && whole && call.seqlen_k <= kMostKeys;
+}
+
+// A head is a part, or several parts where there are fewer heads than multiprocessors.
+void cut_slices(rapt_hopper_forward_scores_args& a, const ForwardCall& call, int32_t keys, const Device& device) {
+  const auto parts = [](int64_t count, int64_t size) { return (count + size - 1) / size; };
+  const int64_t slices = parts(call.seqlen_q, kBlockRows), heads = call.batch * call.heads_q;
+  const int64_t of_head = std::clamp<int64_t>(parts(device.compute_units, heads), 1, slices);
+  const int64_t end = call.diagonal(call.seqlen_q, call.seqlen_k) + call.seqlen_q + call.window_right;
+  const int64_t attended = call.window_right < 0 ? call.seqlen_k : std::clamp<int64_t>(end, 0, call.seqlen_k);
+  a.slices.count = static_cast<int32_t>(parts(slices, of_head));
+  a.slices.tiles = static_cast<int32_t>(std::max<int64_t>(parts(attended, keys), 1));
+  a.slices.keys = keys;
+  a.all.turns.tiles = static_cast<int32_t>(parts(slices, a.slices.count));
+}
+
 bool takes_narrow_tile(const Variant& v, const ForwardCall& call) {
   constexpr int32_t kWide = 256;
   const int64_t dims = std::max(call.head_dim, call.head_dim_v);
@@ -175,11 +197,13 @@ rapt_hopper_forward_scores_args hopper_forward_args(const ForwardCall& call, con
   rapt_hopper_forward_scores_args arguments = {};
   rapt_hopper_forward_args& a = arguments.all;
   a.narrow = takes_narrow_tile(v, call);
-  const int32_t keys = a.narrow ? RAPT_NARROW_KEYS : v.block_k;
-  encode(a.q, "q", call, call.q, call.heads_q, true, call.head_dim, v.block_q, device);
+  const bool slices = takes_slices(v, call);
+  const int32_t keys = a.narrow ? RAPT_NARROW_KEYS : slices && call.window_right >= 0 ? RAPT_SLICE_KEYS : v.block_k;
+  encode(a.q, "q", call, call.q, call.heads_q, true, call.head_dim, slices ? kBlockRows : v.block_q, device);
   encode(a.k, "k", call, call.k, call.heads_k, false, call.head_dim, keys, device);
   encode(a.v, "v", call, call.v, call.heads_k, false, call.head_dim_v, keys, device);
   a.turns = turns_of(call, kernel.tiles, false, device);
+  if (slices) cut_slices(arguments, call, keys, device);
   if (call.has_cache) arguments.cache = cache_args(call);
   a.forward = forward_args(call, kernel, device);
   a.scale_inverse = 1 / a.forward.problem.scale_log2;

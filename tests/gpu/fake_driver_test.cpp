@@ -85,6 +85,78 @@ TEST_F(Fake, LaunchesWithTensorMaps) {
   EXPECT_EQ(k.box_rows, 128);
 }
 
+// What the kernel's box of K holds, and its arguments, for 4 heads of 2 sequences.
+struct Cut {
+  rapt_hopper_slices slices;
+  int32_t narrow, tiles, rows, keys;
+};
+class FakeCuts : public Fake {
+ protected:
+  Cut cut_by(const std::string& tile, int64_t queries, int64_t keys, int64_t dim, rapt_causal causal) {
+    using namespace archive::instruction;
+    write_archive(archive::hopper_archive({product, exponential, wait_for_all}, "", "plain", tile), "sm_90.rapt");
+    cuda.arch = "sm_90";
+    constexpr int64_t kHeads = 4, kBatch = 2;
+    rapt::api::DeviceMemory memory(kCuda, size_t{4} << 20);
+    const auto tensor = [&](size_t part, int64_t rows) {
+      char* const data = static_cast<char*>(memory.data()) + (part << 20);
+      return rapt::api::Tensor(data, rapt::kBf16, {kBatch, rows, kHeads, dim}, {}, kCuda);
+    };
+    rapt::api::Attention a{.q = tensor(0, queries), .k = tensor(1, keys), .v = tensor(2, keys)};
+    a.causal = causal;
+    rapt::api::forward(a, tensor(3, queries));
+    rapt_hopper_forward_scores_args all;
+    EXPECT_EQ(cuda.launches.back().arguments.size(), sizeof all);
+    std::memcpy(&all, cuda.launches.back().arguments.data(), sizeof all);
+    TensorLayout q, k;
+    std::memcpy(static_cast<void*>(&q), &all.all.q, sizeof q);
+    std::memcpy(static_cast<void*>(&k), &all.all.k, sizeof k);
+    return {all.slices, all.all.narrow, all.all.turns.tiles, q.box_rows, k.box_rows};
+  }
+};
+
+// Few keys: the 8 heads are cut into 2 parts each, because the GPU has more units than heads.
+TEST_F(FakeCuts, CutsFewKeysIntoSlices) {
+  const std::string tile = "head_dim=64 block_k=128 waves=16 waves_per_eu=4";
+  const Cut full = cut_by(tile, 310, 130, 64, RAPT_NOT_CAUSAL);
+  EXPECT_EQ(full.slices.count, 3);  // of 5
+  EXPECT_EQ(full.slices.tiles, 2);
+  EXPECT_EQ(full.slices.keys, 128);
+  EXPECT_EQ(full.tiles, 2);
+  EXPECT_EQ(full.rows, 64);
+  EXPECT_EQ(full.keys, 128);
+}
+
+TEST_F(FakeCuts, CutsCausalSlicesOfSmallTiles) {
+  const std::string tile = "head_dim=64 block_k=128 waves=16 waves_per_eu=4";
+  const Cut causal = cut_by(tile, 100, 250, 64, RAPT_CAUSAL_TOP_LEFT);
+  EXPECT_EQ(causal.slices.count, 1);
+  EXPECT_EQ(causal.slices.tiles, 2);  // no row attends the others
+  EXPECT_EQ(causal.slices.keys, 64);
+  EXPECT_EQ(causal.keys, 64);
+}
+
+TEST_F(FakeCuts, CutsNoSlicesOfManyKeys) {
+  const Cut many = cut_by("head_dim=64 block_k=128 waves=16 waves_per_eu=4", 310, 257, 64, RAPT_CAUSAL);
+  EXPECT_EQ(many.slices.count, 0);
+  EXPECT_EQ(many.tiles, 2);
+  EXPECT_EQ(many.rows, 192);
+  EXPECT_EQ(many.keys, 128);
+}
+
+TEST_F(FakeCuts, TakesTheNarrowTile) {
+  const std::string tile = "head_dim=256 block_k=64 waves=12 waves_per_eu=3";
+  const Cut narrow = cut_by(tile, 100, 100, 192, RAPT_CAUSAL);
+  EXPECT_EQ(narrow.narrow, 1);
+  EXPECT_EQ(narrow.keys, RAPT_NARROW_KEYS);
+}
+
+TEST_F(FakeCuts, TakesTheWideTile) {
+  const Cut wide = cut_by("head_dim=256 block_k=64 waves=12 waves_per_eu=3", 100, 100, 200, RAPT_CAUSAL);
+  EXPECT_EQ(wide.narrow, 0);
+  EXPECT_EQ(wide.keys, 64);
+}
+
 // Boxes of a bias and a mask. Each is described as far as it is not shared: the bias among sequences, the mask among
 // heads and queries.
 TEST_F(Fake, LaunchesWithTensorMapsOfScores) {

@@ -170,18 +170,17 @@ std::string good_nvidia_archive() {
       .file;
 }
 
-std::vector<Row> hopper_rows(const std::string& features) {
-  return read_manifest("manifest", "forward_hopper sm_90 dtype=bf16 head_dim=128 features=" + features +
-                                       " block_k=128 waves=12 waves_per_eu=3 registers<=168 shared=196608"
-                                       " occupancy>=3 p=nearest\n");
+std::vector<Row> hopper_rows(const std::string& features, const std::string& tile) {
+  return read_manifest("manifest", "forward_hopper sm_90 dtype=bf16 " + tile + " features=" + features +
+                                       " registers<=168 shared=196608 occupancy>=3 p=nearest\n");
 }
 
 std::string hopper_archive(const std::vector<std::array<uint64_t, 2>>& code, const std::string& said,
-                           const std::string& features) {
-  const Row row = hopper_rows(features)[0];
+                           const std::string& features, const std::string& tile) {
+  const Row row = hopper_rows(features, tile)[0];
   Cubin cubin;
   cubin.kernel = row.symbol();
-  cubin.threads = 384;
+  cubin.threads = row.waves * 32;
   cubin.argument_size = sizeof(rapt_hopper_forward_scores_args);
   cubin.code = code;
   return pack("manifest", {row}, {"sm_90", "a compiler", "", {{row.name(), code_object(cubin, 0), 0, said}}}).file;

@@ -39,9 +39,11 @@ std::vector<Row> good_nvidia_rows();  // of sm_90
 std::string good_nvidia_archive();  // of these rows
 
 // A made-up kernel of kernels/hopper with these instructions, and what the compiler said of it.
-std::vector<Row> hopper_rows(const std::string& features = "plain");  // forward_hopper.d128.bf16.plain.k128w12
+// By default forward_hopper.d128.bf16.plain.k128w12.
+inline constexpr const char* kHopperTile = "head_dim=128 block_k=128 waves=12 waves_per_eu=3";
+std::vector<Row> hopper_rows(const std::string& features = "plain", const std::string& tile = kHopperTile);
 std::string hopper_archive(const std::vector<std::array<uint64_t, 2>>& code, const std::string& said = "",
-                           const std::string& features = "plain");
+                           const std::string& features = "plain", const std::string& tile = kHopperTile);
 
 std::string hopper_split_archive();     // split.d64.bf16.plain.k16w4 and split_combine
 std::string hopper_backward_archive();  // the three kernels of a pass, of head_dim 128 and bf16

@@ -70,13 +70,12 @@ DEVICE void run_pass(const rapt_hopper_forward_scores_args& arguments, const Blo
   });
 }
 
-// Looks at the rows that this warp has stored, of all the workgroup's tiles. They begin at row `first_row` of each tile
-// of `Rows` rows. `Dims` of v's columns are computed at a time.
-template <class T, int Rows, int Dims, bool Natural>
-DEVICE void run_again(const rapt_hopper_forward_scores_args& arguments, int first_row) {
+// Looks at the rows that this warp has stored, of all tiles of `turns`. They begin at row `first_row` of each tile of
+// `Rows` rows. `Dims` of v's columns are computed at a time.
+template <class T, int Rows, int Dims, bool Natural, class Turns>
+DEVICE void run_again(const rapt_hopper_forward_scores_args& arguments, int first_row, Turns turns) {
   const rapt_forward_args& a = arguments.all.forward;
   const int lane = thread_id() % kWave;
-  Turns turns(arguments.all.turns, workgroup_id(), workgroups());
   wave_barrier();  // the lanes have stored their parts of the rows
 #pragma unroll 1
   for (Block block = turns.next_block(a.problem, Rows); block.head >= 0; block = turns.next_block(a.problem, Rows)) {

@@ -3,7 +3,7 @@
 
 #include "kernels/hopper/attention/cached_keys.hpp"
 #include "kernels/hopper/attention/forward_shared.hpp"
-#include "kernels/hopper/attention/turns.hpp"
+#include "kernels/hopper/attention/slices.hpp"
 
 namespace rapt::nvidia {
 
@@ -17,36 +17,42 @@ DEVICE uint32_t tiles_of_scores(Options& o) { return (o.bias.boxes > 0) + (o.mas
 DEVICE int place_of(Options& o, int i, int tiles) { return kScores && o.last_keys_first ? tiles - 1 - i : i; }
 
 // The finding thread: which tiles of queries the workgroup computes takes long to find, so it runs ahead.
-template <class Tile>
+template <class Tile, class Turns>
 class Finder {
   using Shared = typename Tile::Shared;
   static constexpr int kKeys = Tile::kKeys;
   static constexpr bool kCaches = Tile::kCaches;
 
  public:
-  DEVICE_MEMBER Finder(AllArgs& a, const Shared& shared)
-      : a_(a.all), cache_(a.cache), shared_(shared), turns_(a.all.turns, workgroup_id(), workgroups()) {}
+  DEVICE_MEMBER Finder(AllArgs& a, const Shared& shared, const Turns& turns)
+      : a_(a.all), cache_(a.cache), shared_(shared), turns_(turns) {}
 
   DEVICE_MEMBER void run() {
-    const RingWork ring = shared_.work_ring();
     bool more = true;
+    uint32_t n = 0;
 #pragma unroll 1
-    for (uint32_t n = 0; more; ++n) {
-      ring.wait_until_empty(n);
-      more = find(shared_.work(n));
-      ring.full(n).arrive();
+    for (; more; ++n) {
+      shared_.work_ring().wait_until_empty(n);
+      more = find(shared_.work(n), n);
+      shared_.found_ring().full(n).arrive();
+    }
+#pragma unroll 1
+    for (int i = 1; i < Tile::kReaders; ++i, ++n) {  // each is told that there is nothing more
+      shared_.work_ring().wait_until_empty(n);
+      shared_.work(n).tiles = 0;
+      shared_.found_ring().full(n).arrive();
     }
   }
 
  private:
-  DEVICE_MEMBER bool find(Work& work) {
+  DEVICE_MEMBER bool find(Work& work, uint32_t n) {
     const rapt_forward_args& a = a_.forward;
     Problem& p = a.problem;
-    Block block = turns_.next_block(p, kRows);
+    Block block = turns_.next_block(p, Tile::kWorkRows);
     work.tiles = 0;
     if (block.head < 0) return false;
     if (kCaches && has_cache(cache_)) block = with_cached_keys(cache_, p, block);
-    const Keys keys = keys_of(p, block, block.first_row, kRows);
+    const Keys keys = keys_of(p, block, block.first_row, Tile::kWorkRows);
     work.first_tile = keys.begin / kKeys;
     work.tiles = max((keys.end + kKeys - 1) / kKeys - work.first_tile, 1);  // rows without keys look at one tile
     work.full_begin = (keys.full_begin + kKeys - 1) / kKeys - work.first_tile;
@@ -61,6 +67,7 @@ class Finder {
     work.out = first_row_of(a.out, block.batch, block.q, block.head);
     work.lse = lse_of(a, block);
     if constexpr (kScores) work.slope = slope_of(p, block.head, block.batch);
+    if constexpr (Turns::kSlices) work.copied = turns_.copied(n);
     return true;
   }
   DEVICE float* lse_of(const rapt_forward_args& a, const Block& b) {

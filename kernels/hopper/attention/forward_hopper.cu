@@ -5,11 +5,7 @@
 // tile's first product runs beside the last one's end. Within a tile S of the next keys is computed together with O of
 // the last ones, and the softmax of the former runs beside the rest of the latter. Groups take turns to issue products,
 // so that one group's softmax runs beside another one's products.
-#include "kernels/hopper/attention/again.hpp"
-#include "kernels/hopper/attention/forward_copies.hpp"
-#include "kernels/hopper/attention/running_softmax.hpp"
-#include "kernels/hopper/isa/registers.hpp"
-#include "kernels/nvidia/isa/overlap.hpp"
+#include "kernels/hopper/attention/forward_slices.hpp"
 
 namespace rapt::nvidia {
 
@@ -88,7 +84,6 @@ class Group {
  private:
   DEVICE_MEMBER uint32_t queries() const { return counts_ >> 16; }
   DEVICE_MEMBER uint32_t keys() const { return counts_ & 0xffffu; }
-  DEVICE int lane() { return thread_id() & (kWave - 1); }  // without a sign
   DEVICE bool leads() { return thread_id() % kGroupThreads == 0; }
   // Groups issue products one after another.
   DEVICE NamedBarrier turn_of(int group) { return {1 + group, 2 * kGroupThreads}; }
@@ -203,7 +198,9 @@ class Group {
       scale = 1;
     }
     if (options_.bias.boxes > 0)
-      with_tile(0, [&](const PanelsOfScores& t) { t.template add_bias<T>(s, scale, options_.bias, warp_row(group_), lane()); });
+      with_tile(0, [&](const PanelsOfScores& t) {
+        t.template add_bias<T>(s, scale, options_.bias, warp_row(group_), lane());
+      });
     if (options_.mask.boxes > 0)
       with_tile(options_.bias.boxes > 0,
                 [&](const PanelsOfScores& t) { t.apply_mask(s, options_.mask, warp_row(group_), lane()); });
@@ -220,54 +217,11 @@ class Group {
 
   // Stores the last tile's rows. Returns whether one has an Inf or NaN that may come from a key it does not attend.
   DEVICE_MEMBER bool store(const Outputs& o) const {
-    const rapt_forward_args& a = a_.forward;
     const Work& work = shared_.work(queries() - 1);
-    const int first = work.first_row + warp_row(group_), rows = work.q.count;
-    float factor[2];
-    Softmax<T, kScores> own[2];
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      own[half] = softmax_.of_row(half, options_.unit);
-      own[half].sum = query_sum(own[half].sum + own[half].rest);
-      factor[half] = own[half].sum > 0 ? rough_reciprocal(own[half].sum) : own[half].sum;
-    }
-    Sink sink = {kMasked, kMasked};
-    if (rarely(a.problem.sink.data != nullptr)) {
-      sink = Sink::of<kScores>(a.problem, block_of(work));
-#pragma unroll
-      for (int half = 0; half < 2; ++half) factor[half] = own[half].finish_total(sink.logit);
-    }
-    char* const out = global(work.out);
-    float* const lse = global(work.lse);
-    if (lse != nullptr && lane() % 4 == 0) {
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const int row = first + row_in_wave(0, half, lane());
-        if (row < rows) *at(lse, row * a.lse.query) = sink.lse(own[half].lse());
-      }
-    }
-    bool again = false;
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const int row = first + row_in_wave(0, half, lane());
-      const bool exists = row < rows, unsure = !kScores && huge(softmax_.of_row(half, options_.unit).reference);
-      // All elements of a row with huge logits are computed again.
-      const float of_row = unsure ? __builtin_nanf("") : factor[half] * (kScores ? a.problem.keep_scale : 1);
-      const bool finite = store_row<T>(out + row * a.out.seq, a.problem.head_dim_v, o, half, lane(), of_row, exists);
-      again |= exists && (unsure || (!finite && own[half].sum == own[half].sum));
-    }
+    const bool again = store_rows(a_.forward, softmax_, options_.unit, work, work.first_row + warp_row(group_), o);
     wave_barrier();
     shared_.work_ring().give_back(queries() - 1, lane() == 0);
     return any_lane(again);
-  }
-  // An address that is read from shared memory, where the compiler does not see which memory it names.
-  template <class X>
-  DEVICE X* global(X* pointer) {
-    __builtin_assume(__isGlobal(pointer));
-    return pointer;
-  }
-  DEVICE float* at(float* first, int64_t bytes) {
-    return reinterpret_cast<float*>(reinterpret_cast<char*>(first) + bytes);
   }
 
   Args& a_;
@@ -301,9 +255,10 @@ DEVICE void run_tiles(AllArgs& arguments, char* memory) {
   if (kScores && thread_id() == 0) shared.dropout() = DropoutSeed::of(arguments.all.forward.problem);
   barrier();
   let_next_start();
+  const auto turns = [&] { return Turns(arguments.all.turns, workgroup_id(), workgroups()); };
   if (group == 0) {
     give_up_registers<kFeederRegisters>();
-    if (thread_id() == kWave) return Finder<Tile>(arguments, shared).run();
+    if (thread_id() == kWave) return Finder<Tile, Turns>(arguments, shared, turns()).run();
     if (thread_id() == 0) Feeder<Tile>(arguments, shared).run();
   } else {
     take_registers<kRegisters>();
@@ -318,7 +273,7 @@ DEVICE void run_tiles(AllArgs& arguments, char* memory) {
     }
     wave_barrier();
     if (shared.again() != 0)
-      run_again<T, kRows, kAgainDims, kScores>(arguments, warp_row(thread_id() / kGroupThreads - 1));
+      run_again<T, kRows, kAgainDims, kScores>(arguments, warp_row(thread_id() / kGroupThreads - 1), turns());
   }
 }
 
@@ -330,5 +285,10 @@ RAPT_SYMBOL(const __grid_constant__ rapt_hopper_forward_scores_args arguments) {
   extern __shared__ __align__(1024) char memory[];
   if constexpr (kHasNarrow)
     if (arguments.all.narrow) return run_tiles<Narrow>(arguments, memory);
+  if constexpr (kSlices) {
+    if (arguments.slices.count > 0 && arguments.slices.keys == RAPT_SLICE_KEYS)
+      return run_slices<RAPT_SLICE_KEYS>(arguments, memory);
+    if (arguments.slices.count > 0) return run_slices<RAPT_BLOCK_K>(arguments, memory);
+  }
   run_tiles<Widest>(arguments, memory);
 }

@@ -23,7 +23,8 @@ inline constexpr int kRegisters = kGroups > 2      ? 160
                                   : kLean          ? 136
                                                    : 128;
 inline constexpr int kAgainDims = kRegisters < 160 ? 16 : 32;  // columns of rows that are computed again
-inline constexpr int kWorks = 8;
+inline constexpr bool kSlices = !kScores && kGroups > 2;       // groups may have slices of their own (slices.hpp)
+inline constexpr int kWorks = 8, kWorkBytes = 80, kMostWarps = 20;
 using RingWork = Ring<kWorks>;
 
 // A tile of queries and its keys, in tiles.
@@ -35,7 +36,10 @@ struct Work {
   Span q, k;                 // the sequence's rows
   char* out;                 // the sequence's row 0
   float* lse;                // the same, or null
-  float slope;               // of ALiBi
+  union {
+    float slope;      // of ALiBi
+    uint32_t copied;  // of a slice: tiles of K before its head's first one
+  };
 
   DEVICE_MEMBER Block block(Problem& p) const {
     return {head, batch, q, k, first_row, p.top_left ? 0 : k.count - q.count};
@@ -47,6 +51,7 @@ template <int HeadDim, int Keys>
 struct ForwardTile {
   static constexpr int kHeadDim = HeadDim, kKeys = Keys, kKeyTiles = kKeys / 8, kDimTiles = kHeadDim / 8;
   static constexpr bool kCaches = !kScores && kKeys % 64 == 0;  // takes KV caches
+  static constexpr int kWorkRows = kRows, kReaders = 1;         // readers of the ring of Work
   using PanelsQ = Panels<kRows, kHeadDim>;
   using PanelsK = Panels<kKeys, kHeadDim>;
   static constexpr int kQueryStages = kHeadDim > (kScores ? 64 : 128) ? 1 : 2;
@@ -69,7 +74,6 @@ using Narrow = ForwardTile<kHasNarrow ? RAPT_NARROW_DIM : RAPT_HEAD_DIM, kHasNar
 // Shared memory: addresses, and what is read as C++ reads it.
 template <int HeadDim, int Keys>
 struct ForwardTile<HeadDim, Keys>::Shared {
-  static constexpr int kWorkBytes = 80, kMostWarps = 20;
   static constexpr int kK = kQueryStages * PanelsQ::kBytes, kV = kK + kKeyStages * PanelsK::kBytes;
   static constexpr int kScoreTiles = kV + kKeyStages * PanelsK::kBytes;
   static constexpr int kBarriers = kScoreTiles + (kScores ? kKeyStages * PanelsOfScores::kBytes : 0);
@@ -95,6 +99,7 @@ struct ForwardTile<HeadDim, Keys>::Shared {
   DEVICE_MEMBER RingWork work_ring() const {
     return {address + kBarriers + RingQ::kBytes + (kScores ? 3 : 2) * RingK::kBytes};
   }
+  DEVICE_MEMBER RingWork found_ring() const { return work_ring(); }
   DEVICE_MEMBER Work& work(uint32_t n) const {
     return *reinterpret_cast<Work*>(memory + kWork + RingWork::stage(n) * kWorkBytes);
   }
@@ -104,7 +109,8 @@ struct ForwardTile<HeadDim, Keys>::Shared {
   // What dropout keeps of a thread's elements: softcap leaves no registers for it.
   DEVICE_MEMBER Kept& kept() const { return reinterpret_cast<Kept*>(memory + kKept)[thread_id() - kGroupThreads]; }
 };
-static_assert(RAPT_SHARED_BYTES == Widest::Shared::kBytes, "shared= of the row");
+static_assert(kSlices || RAPT_SHARED_BYTES == Widest::Shared::kBytes, "shared= of the row");
+static_assert(sizeof(Work) <= kWorkBytes);
 static_assert(RAPT_SHARED_BYTES >= Narrow::Shared::kBytes);
 
 }  // namespace rapt::nvidia

@@ -52,6 +52,41 @@ class RunningSoftmax {
     if constexpr (Options)
       if (rarely(careful_)) subtract_far(s);
     beside();
+    add_up(s);
+  }
+
+  // The same for a row's first keys, in place of begin() too. Nothing must be rescaled.
+  template <class Exclude>
+  DEVICE_MEMBER void weigh_first(Accumulators<Tiles>& s, bool partial, const Exclude& exclude) {
+    static_assert(!Options);
+    if (rarely(partial)) exclude();
+    bool settled = true;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const float most = query_max(largest(s, half)) * scale_;
+      const bool keys = most > -__builtin_inff();
+      reference_[half] = keys ? most - T::p_exponent : 0;
+      settled &= keys && reference_[half] >= -kMost;
+      sum_[half] = rest_[half] = far_[half] = 0;
+    }
+    careful_ = any_lane(!settled);
+    add_up(s);
+  }
+
+  // After P has been rounded.
+  DEVICE_MEMBER void settle() {
+    if (rarely(careful_)) careful_ = any_lane(!settled(0) || !settled(1));
+  }
+
+  // As the other kernels finish a row: those with options have natural logits, which are scores times `unit`.
+  DEVICE_MEMBER Softmax<T, Options> of_row(int half, float unit) const {
+    if constexpr (!Options) return {reference_[half], sum_[half], rest_[half]};
+    else return {__builtin_fmaf(far_[half], unit, reference_[half] * kLn2), sum_[half], rest_[half]};
+  }
+
+ private:
+  // P of scores, which it adds to the lane's parts of its rows' sums.
+  DEVICE_MEMBER void add_up(Accumulators<Tiles>& s) {
     float sums[4];
 #pragma unroll
     for (int i = 0; i < Tiles; ++i)
@@ -67,19 +102,6 @@ class RunningSoftmax {
       sum_[half] = total;
     }
   }
-
-  // After P has been rounded.
-  DEVICE_MEMBER void settle() {
-    if (rarely(careful_)) careful_ = any_lane(!settled(0) || !settled(1));
-  }
-
-  // As the other kernels finish a row: those with options have natural logits, which are scores times `unit`.
-  DEVICE_MEMBER Softmax<T, Options> of_row(int half, float unit) const {
-    if constexpr (!Options) return {reference_[half], sum_[half], rest_[half]};
-    else return {__builtin_fmaf(far_[half], unit, reference_[half] * kLn2), sum_[half], rest_[half]};
-  }
-
- private:
   // The largest score that needs no other reference.
   DEVICE_MEMBER float limit(int half) const { return (reference_[half] + kMost) * inverse_; }
   DEVICE_MEMBER bool settled(int half) const {

@@ -27,6 +27,8 @@ DEVICE Block unpacked_block(Problem& p, int head, int batch, int first_row) {
 
 class Turns {
  public:
+  static constexpr bool kSlices = false;
+
   DEVICE_MEMBER Turns(const rapt_abi_turns& t, int workgroup, int workgroups)
       : t_(t), workgroup_(workgroup), workgroups_(workgroups), section_(t.heads_at_once * t.tiles) {}
 

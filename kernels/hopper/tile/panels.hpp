@@ -18,6 +18,10 @@ struct Panels {
   // Starts the copy of rows from `row` on. The tensor's box is a panel.
   DEVICE_MEMBER void load(TensorMap& map, Barrier arrival, int row, int head, int batch) const {
     arrival.arrive_expecting(kBytes);
+    copy(map, arrival, row, head, batch);
+  }
+  // The same, where the barrier already expects the bytes.
+  DEVICE_MEMBER void copy(TensorMap& map, Barrier arrival, int row, int head, int batch) const {
 #pragma unroll 1
     for (int p = 0; p < kCount; ++p)
       copy_box(address + p * kPanelBytes, map, arrival, {p * kColumns, row, head, batch});
