@@ -5,6 +5,8 @@ All arguments are positional, the common ones first: the dispatcher takes a micr
 trailing arguments that have their defaults.
 """
 
+import functools
+
 import torch
 import torch._functorch.config
 import torch.fx.traceback
@@ -170,12 +172,24 @@ _MOST_BACKWARD = 512
 
 def check_has_backward(query: Tensor, value: Tensor):
     """Raises for a forward on a GPU whose backward no kernel computes."""
+    if query.device.type != "cuda":
+        return
     largest = max(query.shape[-1], value.shape[-1])
-    if largest > _MOST_BACKWARD and query.device.type == "cuda":
+    if largest > _MOST_BACKWARD:
         raise NotImplementedError(
             f"head_dim is {largest}, and GPU kernels have a backward pass up to {_MOST_BACKWARD}: "
             "without one, call it under torch.no_grad()"
         )
+    if not _has_backward(query.device.index):
+        raise NotImplementedError("this GPU's kernels have no backward pass: call it under torch.no_grad()")
+
+
+@functools.cache
+def _has_backward(device: int) -> bool:
+    """True if the GPU's archive has the kernels, or if there is no archive, which the call itself then says."""
+    arch = _core.devices(10 if torch.version.hip else 2)[device]["archive"]  # DLPack's types
+    paths = [path for path, contents in _core.archives() if contents.startswith(f"{arch}, ")]
+    return not paths or any(name.startswith("backward") for name in _core.archive_kernels(paths[0]))
 
 
 def alignment(causal: bool | str) -> str | None:

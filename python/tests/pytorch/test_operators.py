@@ -1,11 +1,14 @@
 """The operators below rapt.torch.attention: what PyTorch requires of an operator."""
 
+import contextlib
 import subprocess
 import sys
+import types
 
 import pytest
 import rapt.torch
 import torch
+from rapt.torch import operators
 
 
 def normal(*shape):
@@ -287,3 +290,26 @@ if child == 0:
 raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
     subprocess.run([sys.executable, "-c", program], timeout=100, check=True)
+
+
+@pytest.mark.parametrize(("kernels", "has"), [(["forward.d64", "split.d64"], False), (["backward_dq.d64"], True)])
+def test_a_gpu_without_backward_kernels(kernels, has, monkeypatch):
+    """As gfx906: a forward whose gradient somebody will want is refused, so that enable() leaves it to torch."""
+
+    class Core:
+        devices = staticmethod(lambda _: [{"archive": "gfx1030"}, {"archive": "gfx906"}])
+        archives = staticmethod(
+            lambda: [("a/gfx90a.rapt", "gfx90a, 2 kernels by x"), ("a/906", "gfx906, 2 kernels by x")]
+        )
+        archive_kernels = staticmethod({"a/906": kernels}.get)
+
+    monkeypatch.setattr(operators, "_core", Core)
+    operators._has_backward.cache_clear()
+
+    def tensor(device):
+        return types.SimpleNamespace(shape=(1, 2, 4, 64), device=torch.device("cuda", device))
+
+    operators.check_has_backward(tensor(0), tensor(0))  # without an archive the call itself says so
+    with contextlib.nullcontext() if has else pytest.raises(NotImplementedError, match="no backward pass"):
+        operators.check_has_backward(tensor(1), tensor(1))
+    operators._has_backward.cache_clear()
