@@ -37,10 +37,12 @@ Checker::Checker(const Problem& problem, const Attention& attention, bool backwa
     dout_ = plain_.out.converted(plain_.out.dtype());
     fill_normal(*dout_, a_.seed, kDoutStream);
   }
-  bounds_ = bounds_of(problem.c(), attention, backward ? &*dout_ : nullptr);
+  const bool rounded = gradients_of_plain_out(a_.q.dtype());
+  bounds_ =
+      bounds_of(problem.c(), attention, backward ? &*dout_ : nullptr, backward && rounded ? &plain_.out : nullptr);
   if (!backward) return;
   const Array dout64 = dout_->converted(kFp64);
-  const Array out64 = (gradients_of_plain_out(a_.q.dtype()) ? plain_.out : exact_.out).converted(kFp64);
+  const Array out64 = (rounded ? plain_.out : exact_.out).converted(kFp64);
   lse_ = exact_.lse.converted(plain_.lse.dtype());
   plain_gradients_.emplace(a_);
   exact_gradients_.emplace(a64_);

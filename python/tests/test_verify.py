@@ -9,7 +9,7 @@ import pytest
 import rapt
 import rapt.verify
 import torch
-from rapt._float64 import Bounds, attention_float64, error_and_allowance
+from rapt._float64 import attention_float64, error_and_allowance
 
 
 def test_everything_is_right_here(tmp_path):
@@ -47,8 +47,11 @@ RULE = [  # result, exact, whether that is allowed; the plain formula's first va
 ]
 
 
-def _bounds(largest_logit, spread=0.0, **reach):
-    return Bounds(largest_logit, spread, dict.fromkeys(("out", "lse", "dq", "dk", "dv"), 0.0) | reach)
+UNIT = 2.0**-24
+
+
+def _own(*sums):
+    return lambda name, dtype: np.array(sums)
 
 
 @pytest.mark.parametrize(("result", "exact", "allowed"), RULE)
@@ -57,79 +60,181 @@ def test_the_rule(result, exact, allowed, kind):
     half = {np.array: np.float16, torch.tensor: torch.float16}[kind]
     plain = [exact[0] + 1, float(np.clip(exact[1], -65504, 65504))]
     error, allowance = error_and_allowance(
-        "out", kind(result, dtype=half), np.array(exact), kind(plain, dtype=half), _bounds(0)
+        "out", kind(result, dtype=half), np.array(exact), kind(plain, dtype=half), _own(1, 1)
     )
     assert (error <= allowance) == allowed
-    if abs(exact[1]) < INF:
-        assert allowance == 2 + 4 * 2.0**-24 * min(max(map(abs, exact)), 65504)
+    if error == 1:
+        assert allowance == 2
 
 
 def test_the_rule_for_lse():
     of = [np.array([x], np.float32) for x in (4, 5)]
-    assert error_and_allowance("lse", of[0], np.array([4.0]), of[1], _bounds(3))[1] == 2 + (4 * 2.0**-24 * 4 + 1e-6)
-
-
-@pytest.mark.parametrize(("name", "allowed"), [("out", 3.5), ("dv", 5), ("dq", 0.5)])
-def test_logits_allow_no_more_than_wrong_weights_could(name, allowed):
-    of = np.array([8], np.float16)
-    bounds = _bounds(1e11, 3.0, dv=5.0)
-    assert error_and_allowance(name, of, np.array([8.0]), of, bounds)[1] == pytest.approx(allowed, abs=1e-30)
-
-
-@pytest.mark.parametrize(("name", "shape"), [("out", (1, 2, 2, 1)), ("lse", (1, 2, 2))])
-def test_vague_rows_allow_nothing_in_others(name, shape):
-    q = np.ones((1, 2, 2, 1))
-    q[0, 1, 0] = 1e9  # head 0, row 1
-    results, bounds = attention_float64(q, np.array([[[[1.0]], [[1.0 + 1e-9]]]]), np.array([[[[5.0]], [[8.0]]]]))
-    assert bounds.vague_rows.tolist() == [[[False, True], [False, False]]]
-    assert bounds.clear_logit < 2 and bounds.spread == 3
-    exact = results[name]
-    assert exact.shape == shape
-    for at in np.ndindex(shape):
-        wrong = exact.astype(np.float32)
-        wrong[at] += 1
-        error, allowance = error_and_allowance(name, wrong, exact, exact.astype(np.float32), bounds)
-        assert (error <= allowance) == (at == ((0, 1, 0, 0) if name == "out" else (0, 0, 1)))
-
-
-def test_rows_with_nan_do_not_count():
-    k = np.array([1.0, 2, NAN, 4, 5]).reshape(1, 5, 1, 1)
-    with np.errstate(invalid="ignore"):
-        bounds = attention_float64(np.full((1, 3, 1, 1), 1e9), k, np.ones((1, 5, 1, 1)), causal="top-left")[1]
-    assert bounds.largest_logit == 2e9
+    assert error_and_allowance("lse", of[0], np.array([4.0]), of[1], _own(1))[1] == 2 + 1e-6
 
 
 @pytest.mark.parametrize(
-    ("options", "cancelled"),
+    ("result", "plain_error", "allowed", "allowance"),
     [
-        ({}, {"dq": 2 * 28 * 5, "dk": 2 * 28 * 3}),
-        ({"softmax_scale": 2.0}, {"dq": 4 * 28 * 5, "dk": 4 * 28 * 3}),
-        ({"bias": -5.0, "sink": -20.0}, {"dq": 21 * 5, "dk": 21 * 3}),  # half of the weight
+        ([3, 8], 0, True, 3 * (1 + 2.0**-11)),  # and it is rounded
+        ([4, 8], 0, False, 3 * (1 + 2.0**-11)),
+        ([0, 8.5], 0, True, 0.5 + 8.5 * 2.0**-11),
+        ([0, 9], 0, False, 0.5 + 8.5 * 2.0**-11),  # the other's sums excuse nothing
+        ([12, 8], 1000, True, 4 * 3 * (1 + 2.0**-11)),  # no more than four times its own
+        ([0, 10], 1000, True, 4 * (0.5 + 8.5 * 2.0**-11)),
+        ([0, 10.5], 1000, False, 4 * (0.5 + 8.5 * 2.0**-11)),
+        ([0, 9], 0.5, True, 1),  # twice the plain formula's error
     ],
 )
-def test_terms_that_cancel_in_dp_minus_delta(options, cancelled):
+def test_an_element_may_lose_parts_of_its_own_sums(result, plain_error, allowed, allowance):
+    plain = np.array([plain_error, 8], np.float16)
+    found = error_and_allowance("out", np.array(result, np.float16), np.array([0.0, 8]), plain, _own(3, 0.5))
+    assert (found[0] <= found[1]) == allowed and found[1] == pytest.approx(allowance, rel=1e-15)
+
+
+def test_rows_with_nan_do_not_count():
+    for x in (NAN, INF):
+        k = np.array([1.0, 1, x, 1, 1]).reshape(1, 5, 1, 1)
+        with np.errstate(invalid="ignore"):
+            own = attention_float64(np.ones((1, 3, 1, 1)), k, np.ones((1, 5, 1, 1)), causal="top-left")[1]
+        for name in ("out", "lse"):
+            assert own(name, "float32").ravel()[1] > 0 and own(name, "float32").ravel()[2] == 0
+
+
+LSE, DP = 4 * 16 + 8 * 15, 8 * 14
+HALF_LSE = 4 * 21  # the sink has half of the weight
+HALF_ERROR, HALF_OWN = HALF_LSE + 8 * 15, HALF_LSE + 8 * 15 / 2
+HALF_DELTA = DP / 2 + (HALF_ERROR + HALF_OWN) / 2 * 7
+
+
+@pytest.mark.parametrize(
+    ("options", "own"),
+    [
+        (
+            {},
+            {
+                "lse": LSE, "out": np.hypot(7, 7) + 4 * 7 + 7 / 2, "dv": np.hypot(2 * LSE, 2) + 4 * 2,
+                "dq": np.hypot(DP, DP) * 5, "dk": (DP + DP) * 3,
+            },
+        ),
+        ({"softmax_scale": 2.0}, {"lse": 4 * 31 + 8 * 30, "dq": 2 * np.hypot(DP, DP) * 5}),
+        ({"softcap": 1.0}, {"lse": 4 * 2}),  # at the cap
+        (
+            {"bias": -5.0, "sink": -20.0},
+            {
+                "lse": HALF_OWN,
+                "dbias": np.hypot(HALF_ERROR / 2 * 7 + DP / 2, HALF_DELTA / 2) + 4 * 3.5,
+                "dsink": HALF_LSE / 2 * 7 + HALF_DELTA / 2 + 4 * 3.5,
+            },
+        ),
+    ],
+)  # fmt: skip
+def test_own_are_the_terms_of_an_element(options, own):
+    """One query and one key: the logit has the term 3 * -5, dP has 2 * -7, and delta the same. In units."""
     one = np.ones((1, 1, 1, 1))
     shapes = {"bias": (1, 1, 1, 1), "sink": (1,)}
     options = {name: np.full(shapes[name], x) if name in shapes else x for name, x in options.items()}
-    bounds = attention_float64(3 * one, -5 * one, -7 * one, 2 * one, **options)[1]
-    assert bounds.cancelled == pytest.approx(cancelled | {"clear dq": cancelled["dq"]}, rel=1e-12)
-    bounds = bounds._replace(reach=dict.fromkeys(bounds.reach, 0.0))
-    for name in ("dq", "dk", "dv", "dbias", "dsink"):
-        x = np.ones(1, np.float32)
-        error, allowance = error_and_allowance(name, x, np.zeros(1), np.zeros(1, np.float32), bounds)
-        assert error == 1 and allowance == pytest.approx(2.0**-24 * cancelled.get(name, 0), rel=1e-12)
-        assert error_and_allowance(name, x, x, x, bounds._replace(largest_logit=0.0))[1] < 2.0**-21  # not needed
+    of = attention_float64(3 * one, -5 * one, -7 * one, 2 * one, **options)[1]
+    found = {name: of(name, "float32").item() / UNIT for name in own}
+    assert found == pytest.approx(own, rel=1e-4)
 
 
-def test_a_vague_row_allows_dq_of_others_nothing():
-    q, k, v, dout = np.random.default_rng(1).standard_normal((4, 1, 16, 1, 64))
-    k[:, -1] *= 4e6  # which only the last row sees
-    exact, bounds = attention_float64(q, k, v, dout, causal=True)
-    assert list(bounds.vague_rows.ravel()) == [False] * 15 + [True]
-    wrong = exact["dq"].astype(np.float32)
-    wrong[:, :-1] = 0
-    error, allowance = error_and_allowance("dq", wrong, exact["dq"], exact["dq"].astype(np.float32), bounds)
-    assert error > 1e3 * allowance
+def test_own_errors_of_rows_add_up_as_squares():
+    """Two rows share an element of the bias, and a sink, and each has half of its weight there."""
+    zero, dout = np.zeros((1, 2, 1, 1)), np.array([3.0, 4]).reshape(1, 2, 1, 1)
+    k = np.full((1, 1, 1, 1), -5.0)
+    options = {"bias": np.zeros((1, 1, 1, 1)), "sink": np.zeros(1), "out": zero - 3.5}
+    own = attention_float64(zero, k, k - 2, dout, **options)[1]
+    of_lse, terms = 4 * (1 + 2 * np.log(2)), 4 * 0.25 * 7 * (3 + 4)
+    assert own("dsink", "float16")[0] / UNIT == pytest.approx((of_lse / 4 + 8 / 2) * 35 + terms, rel=1e-6)
+    expected = np.hypot(of_lse / 4 + 8 / 2, 8 / 2) * 35 + terms
+    assert own("dbias", "float16")[0, 0, 0, 0] / UNIT == pytest.approx(expected, rel=1e-6)
+
+
+SPECIAL = 20  # the row of head 0 whose sums cancel
+
+
+def _cancelling(kind):
+    """fp32 arrays q, k, v, dout and options, where one row's sums cancel, or one head's."""
+    rng = np.random.default_rng(1)
+    q, k, v, dout = rng.standard_normal((4, 1, 64, 2, 64))
+    options = {"causal": True, "sink": rng.standard_normal(2), "bias": rng.standard_normal((1, 2, 64, 64))}
+    if kind == "cap":
+        options["softcap"] = 5.0
+        q[:, SPECIAL, 0] *= 2.0**12
+    elif isinstance(kind, str) and kind.startswith("dout"):
+        dout[:, SPECIAL, 0] *= float(kind[4:])
+    elif kind == "sink":
+        v[:, :, 0, 1::2] = v[:, :, 0, ::2]
+        dout[:, :, 0] *= 2.0**12
+        dout[:, :, 0, 1::2] = -dout[:, :, 0, ::2]
+    else:
+        size = 2.0 ** (kind - 3)
+        q[:, SPECIAL, 0, 1::2] = q[:, SPECIAL, 0, ::2]
+        q[:, SPECIAL, 0] *= size
+        k[..., 1::2] = k[..., 1::2] / size - k[..., ::2]
+    options |= {name: options[name].astype(np.float32) for name in ("sink", "bias")}
+    return [x.astype(np.float32) for x in (q, k, v, dout)], options
+
+
+def _good(x, change):
+    """x, changed in rows and keys that no sum that cancels reaches."""
+    changed, rows = x.copy(), [np.s_[:, SPECIAL + 1 :], np.s_[:, :, 1]]
+    if x.ndim == 3 or x.shape[3] == x.shape[2]:  # lse and dbias
+        rows = [np.s_[:, :, SPECIAL + 1 :], np.s_[:, 1]]
+    for at in rows:
+        changed[at] = change(x)[at]
+    return changed
+
+
+def _with_delta_off(plain, arrays, options, name):
+    out = _good(plain["out"], lambda x: x * np.float32(1 + 2.0**-8))
+    return _backward(arrays, options, out, plain["given lse"])[name]
+
+
+def _with_weights_off(plain, arrays, options, name):
+    lse = _good(plain["given lse"], lambda x: x - np.float32(2.0**-8))
+    return _backward(arrays, options, plain["out"], lse)[name]
+
+
+def _backward(arrays, options, out, lse):
+    q, k, v, dout = arrays
+    return rapt.attention_backward(dout, q, k, v, out, lse, backend="math", **options)._asdict()
+
+
+def _exchanged(x):
+    x = x.copy()
+    x[:, [40, 41]] = x[:, [41, 40]]
+    return x
+
+
+FAULTS = [
+    ("out", "P not renormalised", lambda plain, *_: _good(plain["out"], lambda x: x * np.float32(1 + 2.0**-8))),
+    ("out", "of no key", lambda plain, *_: _good(plain["out"], np.zeros_like)),
+    ("lse", "in bf16", lambda plain, *_: _good(plain["lse"], lambda x: torch.tensor(x).bfloat16().float().numpy())),
+    ("lse", "off by 1e-4", lambda plain, *_: _good(plain["lse"], lambda x: x + np.float32(1e-4))),
+    ("dq", "rows exchanged", lambda plain, *_: _exchanged(plain["dq"])),
+    ("dk", "keys exchanged", lambda plain, *_: _exchanged(plain["dk"])),
+    *((name, "delta off", _with_delta_off) for name in ("dq", "dk", "dbias")),
+    *((name, "weights off", _with_weights_off) for name in ("dq", "dk", "dv", "dbias")),
+    *((name, "zeros", lambda plain, _a, _o, name: _good(plain[name], np.zeros_like)) for name in ("dq", "dk", "dv")),
+    ("dbias", "without a row", lambda plain, *_: np.where(np.arange(64)[:, None] == 50, np.float32(0), plain["dbias"])),
+    ("dsink", "the wrong sign", lambda plain, *_: plain["dsink"] * np.array([1, -1], np.float32)),
+]
+
+
+@pytest.mark.parametrize("kind", [12, 16, 18, 24, "cap", "dout4e3", "dout1e6", "sink"])
+def test_sums_that_cancel_do_not_hide_faults_in_others(kind):
+    arrays, options = _cancelling(kind)
+    exact, bounds = attention_float64(*arrays, **options)
+    out, lse = rapt.attention(*arrays[:3], return_lse=True, backend="math", **options)
+    given = exact["lse"].astype(np.float32)
+    plain = {"out": out, "lse": lse, "given lse": given, **_backward(arrays, options, out, given)}
+    for name, fault, plant in FAULTS:
+        error, allowance = error_and_allowance(name, plain[name], exact[name], plain[name], bounds)
+        assert error <= allowance, name
+        wrong = plant(plain, arrays, options, name).astype(np.float32)
+        error, allowance = error_and_allowance(name, wrong, exact[name], plain[name], bounds)
+        assert error > allowance, f"{name}, {fault}"
 
 
 HUGE = [("zeros", False), ("one key", False), ("mean", True)]
@@ -139,18 +244,11 @@ HUGE = [("zeros", False), ("one key", False), ("mean", True)]
 def test_equal_huge_logits_do_not_hide_a_wrong_result(result, allowed):
     q, v = np.full((1, 64, 1, 128), 133120.0), np.random.default_rng(1).standard_normal((1, 64, 1, 128))
     exact, bounds = attention_float64(q, q, v)
-    assert bounds.largest_logit > 1e11 and bounds.spread == 0
+    assert (bounds("lse", "float32") > 1e4).all()
     right = exact["out"].astype(np.float32)
     out = {"zeros": 0 * right, "one key": 0 * right + v[:, :1].astype(np.float32), "mean": right}[result]
     error, allowance = error_and_allowance("out", out, exact["out"], right, bounds)
     assert (error <= allowance) == allowed
-
-
-def test_a_finite_mask_is_no_logit():
-    generator = np.random.default_rng(1)
-    q, k, v = (generator.standard_normal((1, 8, 1, 16)) for _ in range(3))
-    bias = np.where(np.arange(8) % 3 == 1, -1e9, 0.0).reshape(1, 1, 1, 8)
-    assert attention_float64(q, k, v, bias=bias)[1].largest_logit < 100
 
 
 @pytest.fixture

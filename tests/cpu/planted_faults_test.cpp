@@ -6,28 +6,11 @@
 #include <cmath>
 #include <functional>
 
-#include "support/allowance.hpp"
+#include "support/planted_fault.hpp"
 
 namespace test {
 
 namespace {
-
-struct Fault {
-  const char* name;
-  const char* tensor;
-  std::function<void(const Inputs&, const Oracle&, Results&)> plant;
-};
-void PrintTo(const Fault& fault, std::ostream* out) { *out << fault.name; }
-
-void expect_failed(const Inputs& inputs, const Fault& fault) {
-  const Oracle oracle(inputs);
-  for (const Measure& m : oracle.measure(oracle.plain()))
-    EXPECT_TRUE(m.ok() || m.tensor != fault.tensor) << inputs.problem.text << ", plain " << m.text();
-  Results wrong = oracle.plain();
-  fault.plant(inputs, oracle, wrong);
-  for (const Measure& m : oracle.measure(wrong))
-    EXPECT_FALSE(m.ok() && m.tensor == fault.tensor) << inputs.problem.text << ", " << m.text();
-}
 
 void fill(Tensor& x, double value) {
   x.fill([&](int64_t) { return value; });

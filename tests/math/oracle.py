@@ -158,11 +158,11 @@ def expected(problem, tensors):
             keep = 1.0
             if problem.dropout:
                 keep = dropout_factors(problem.dropout, b * problem.heads_q + h, rows, columns)
-            found, top, _ = float64.head_float64(
+            found, head = float64.head_float64(
                 tensors["q"][at_q][:, h], k, v, tensors["dout"][at_q][:, h], scale=problem.scale, causal=problem.causal,
                 softcap=problem.softcap, window=problem.window, bias=bias, mask=mask, slope=slope, sink=sink, keep=keep,
             )  # fmt: skip
-            largest = max(largest, top.max(initial=0))
+            largest = max(largest, np.abs(head.logits[head.x >= float64.NO_WEIGHT]).max(initial=0))
             results["out"][at_q][:, h] = found["out"]
             results["lse"][(h, *at_q) if problem.packed else (b, h)] = found["lse"]
             if "dq" in results:

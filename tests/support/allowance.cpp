@@ -12,18 +12,20 @@ void require(rapt_status status) {
 
 }  // namespace
 
-Oracle::Oracle(const Inputs& in) : bounds_(rapt::cli::bounds_of(in.problem.c, in, in.dout ? &in.dout : nullptr)) {
+Oracle::Oracle(const Inputs& in) {
   const Inputs wide = in.as(kFp64);
   plain_ = make_results(in, Layout::compact, differentiable(in));
   exact_ = make_results(wide, Layout::compact, differentiable(wide));
   require(forward(in, plain_, How{}));
   require(forward(wide, exact_, How{}));
+  const bool rounded = rapt::cli::gradients_of_plain_out(in.q.dtype());
+  bounds_ = rapt::cli::bounds_of(in.problem.c, in, in.dout ? &in.dout : nullptr, rounded ? &plain_.out : nullptr);
   if (!exact_.dq) return;
   given_.out = plain_.out;
   given_.lse = exact_.lse.converted(plain_.lse.dtype());
   require(backward(in, plain_, {.given = &given_}));
   Results given64;
-  given64.out = rapt::cli::gradients_of_plain_out(in.q.dtype()) ? given_.out.converted(kFp64) : exact_.out;
+  given64.out = rounded ? given_.out.converted(kFp64) : exact_.out;
   given64.lse = exact_.lse;
   require(backward(wide, exact_, {.given = &given64}));
 }
