@@ -1,5 +1,5 @@
-// The 16 rows of q of split-KV (amd/isa/rows16.hpp) without a matrix unit. Of a block of 16 keys, 16 neighbouring lanes
-// read four, each lane a sixteenth of every row. A lane also has the scores of row lane % 16 of q with these four keys.
+// The 16 rows of q of split-KV (amd/isa/rows16.hpp) without a matrix unit. 16 neighbouring lanes read four of a block's
+// 16 keys, each lane a sixteenth of every row. A lane also has the scores of row lane % 16 of q with these four keys.
 // Sums go from one form to the other by DPP, which reads other lanes among 16.
 #pragma once
 

@@ -41,8 +41,8 @@ DEVICE void lanes_meet() {
 }
 
 // The rows of one head, and of them the slice of Dims elements from `slice` on. Direct: rows are loaded as they are.
-// Otherwise the wave copies each tile to its own part of LDS, element by element, and its lanes hand it to the scalar
-// registers: rows may begin at any element, and later passes replace elements.
+// Otherwise rows may begin at any element, and later passes replace elements. So the wave copies each tile to its own
+// part of LDS, element by element, and its lanes hand it to the scalar registers.
 template <class T, int Dims, bool Direct>
 class ScalarRows {
  public:
