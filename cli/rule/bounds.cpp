@@ -88,9 +88,11 @@ class Matrix {
   size_t size_ = 0;
 };
 
+bool has_weight(double x, double error) { return x + error >= kNoWeight; }
+
 // By how much a weight e^x may change if x is off by `error`. No weight exceeds 1.
 double change(double x, double weight, double error) {
-  if (x + error < kNoWeight) return 0;
+  if (!has_weight(x, error)) return weight;  // which is lost
   if (weight < kLeastNormal) return std::min(1.0, std::exp(x + error) + kLeast);
   return std::min(1.0, weight * std::expm1(error));
 }
@@ -166,9 +168,11 @@ class Own {
     }
     keys.own_lse = log_of_sum(keys);
     for (size_t n = 0; n < row.keys.size(); ++n)
-      keys.off_alone.push_back(change(keys.x[n], keys.weight[n], keys.error[n] + keys.own_lse));
+      keys.off_alone.push_back(has_weight(keys.x[n], keys.error[n] + keys.own_lse)
+                                   ? change(keys.x[n], keys.weight[n], keys.error[n] + keys.own_lse)
+                                   : 0);
     // Kernels give the logits of equal keys equal weights.
-    keys.equal = change(keys.sink, std::exp(keys.sink), keys.sink_error + keys.own_lse) == 0;
+    keys.equal = !has_weight(keys.sink, keys.sink_error + keys.own_lse);
     const auto top = static_cast<size_t>(std::ranges::max_element(row.logits) - row.logits.begin());
     for (size_t n = 0; n < row.keys.size(); ++n)
       keys.equal = keys.equal && (keys.off_alone[n] == 0 || (row.logits[n] == row.top && equal_products(keys, n, top)));

@@ -217,7 +217,7 @@ def _change(x, error):
     with np.errstate(over="ignore", invalid="ignore"):
         up = np.exp(x + error)
         lost = np.where(np.exp(x) < LEAST_NORMAL, up + LEAST, up - np.exp(x))
-    return np.where(x + error < NO_WEIGHT, 0, np.minimum(lost, 1))
+    return np.where(x + error < NO_WEIGHT, np.exp(x), np.minimum(lost, 1))
 
 
 class _Weights(NamedTuple):
@@ -251,13 +251,13 @@ def _weights_off(q, k, head, scale):
     with np.errstate(divide="ignore"):
         own_lse = highest + np.log(np.exp(every - highest[:, None]).sum(axis=1))
     own_lse = np.where(np.isneginf(own_lse), 0, own_lse)
-    alone = _change(head.x, error + own_lse[:, None])
+    alone = _change(head.x, error + own_lse[:, None]) * (head.x + error + own_lse[:, None] >= NO_WEIGHT)
 
     # Kernels give the logits of equal keys equal weights.
     which = np.unique(k, axis=0, return_inverse=True)[1].reshape(-1) if k.size else np.zeros(len(k))
     same = (which == which[head.x.argmax(axis=1)][:, None]) | (terms == 0) if len(k) else np.zeros(head.x.shape, bool)
     top = np.maximum(head.x.max(axis=1, initial=-np.inf), head.sinks)[:, None]
-    equal = (((head.x == top) & same) | (alone == 0)).all(axis=1) & (_change(head.sinks, of_sink + own_lse) == 0)
+    equal = (((head.x == top) & same) | (alone == 0)).all(axis=1) & (head.sinks + of_sink + own_lse < NO_WEIGHT)
     alone = np.where(equal[:, None], 0, alone)
     off = _change(head.x, error)
     return _Weights(terms, error, np.exp(head.x), off, alone, error > VAGUE, equal, of_sink, own_lse)
