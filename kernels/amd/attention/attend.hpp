@@ -4,6 +4,7 @@
 #include "kernels/amd/tile/huge_logits.hpp"
 #include "kernels/amd/tile/logits.hpp"
 #include "kernels/amd/tile/not_finite.hpp"
+#include "kernels/amd/tile/raised.hpp"
 #include "kernels/amd/tile/wave_part.hpp"
 #include "kernels/common/sink.hpp"
 

@@ -40,10 +40,15 @@ DEVICE void add(BackwardArguments& arguments, const Block& block, int first_key,
                       M::kept_offset(lane), dout);
     of_row = {unmarked(a, block.batch, block.head, block.q, row, statistics[row].lse), statistics[row].delta};
   }
+  const float own_q = raise_own<T>(q), own_dout = raise_own<T>(dout);
   const int head_k = block.head / a.problem.group;
-  Staged k(first_row_of(a.k, block.batch, block.k, head_k), a.k.seq, a.problem.head_dim, keys, lds, thread);
-  Staged v(first_row_of(a.v, block.batch, block.k, head_k), a.v.seq, a.problem.head_dim_v, keys, lds + Staged::bytes,
-           thread);
+  const char* const k_rows = first_row_of(a.k, block.batch, block.k, head_k);
+  const char* const v_rows = first_row_of(a.v, block.batch, block.k, head_k);
+  const int begin = max(first_key, keys.begin), end = min(first_key + kKeys, keys.end);
+  const auto [raised_k, raised_v] = raised_pair<T>(false, {k_rows, a.k.seq, a.problem.head_dim},
+                                                   {v_rows, a.v.seq, a.problem.head_dim_v}, begin, end, lane);
+  Staged k(k_rows, a.k.seq, a.problem.head_dim, keys, lds, thread, raised_k);
+  Staged v(v_rows, a.v.seq, a.problem.head_dim_v, keys, lds + Staged::bytes, thread, raised_v);
   k.load(first_key);
   v.load(first_key);
   k.store(first_key);
@@ -55,6 +60,8 @@ DEVICE void add(BackwardArguments& arguments, const Block& block, int first_key,
     add_step<M>(k, q, c, lane, s);
     add_step<M>(v, dout, c, lane, ds);
   }
+  lower<T>(s, own_q * raised_k.undo());
+  lower<T>(ds, own_dout * raised_v.undo());
 #pragma unroll
   for (int t = 0; t < kKeyTiles; ++t) {
     BackwardArguments& again = opaque_copy(a);

@@ -38,9 +38,17 @@ DEVICE void add(BackwardArguments& arguments, const Block& block, int first_key,
     dout_rows.load(row, M::kept_offset(lane), dout);
     of_row = {unmarked(a, block.batch, block.head, block.q, row, statistics[row].lse), statistics[row].delta};
   }
+  const float own_q = raise_own<T>(q), own_dout = raise_own<T>(dout);
   Tile s[kKeyTiles] = {}, ds[kKeyTiles] = {};
-  slice_rows<T>(a.k, block.batch, block.k, head_k, slice, a.problem.head_dim).multiply(first_key, lane, q, s);
-  slice_rows<T>(a.v, block.batch, block.k, head_k, slice, a.problem.head_dim_v).multiply(first_key, lane, dout, ds);
+  const auto k = slice_rows<T>(a.k, block.batch, block.k, head_k, slice, a.problem.head_dim);
+  const auto v = slice_rows<T>(a.v, block.batch, block.k, head_k, slice, a.problem.head_dim_v);
+  const int end = min(first_key + kKeys, block.k.count);
+  const auto [raised_k, raised_v] =
+      raised_pair<T>(false, {k.data, k.seq, k.dims}, {v.data, v.seq, v.dims}, first_key, end, lane);
+  k.multiply(first_key, lane, q, s, raised_k);
+  v.multiply(first_key, lane, dout, ds, raised_v);
+  lower<T>(s, own_q * raised_k.undo());
+  lower<T>(ds, own_dout * raised_v.undo());
   const Sums products = {lds, uniform(thread / kWave), lane};
   products.store(s);
   products.store(ds, kKeyTiles);

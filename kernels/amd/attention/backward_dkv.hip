@@ -31,7 +31,25 @@ inline constexpr int kLdsBytes = 2 * Staged::bytes + 2 * Transposed::bytes + kSt
 
 struct Scales {
   OperandScale<T> dk, dv;
+  Raised<T> q, dout;
+  float of_s, of_dp;  // lower products with the lane's key
 };
+
+// How far Q and dO are raised. What it reads and computes is not kept: scalar registers are few.
+DEVICE Scales scales_of(BackwardArguments& a, int run) {
+  Scales scales;
+  if constexpr (kRaises<T>) {
+    const Block block = key_block_of(a.problem, a.tiles, kKeys);
+    const Queries rows = queries_of(a.problem, block, block.first_row, kKeys);
+    const int lane = opaque_thread_id() % kWave, group = a.problem.group, head = block.head * group;
+    const OperandRows q = {first_row_of(a.q, block.batch, block.q, head), a.q.seq, a.problem.head_dim, a.q.head};
+    const OperandRows dout = {first_row_of(a.dout, block.batch, block.q, head), a.dout.seq, a.problem.head_dim_v,
+                              a.dout.head};
+    const auto raised = raised_pair<T>(run == kFirstRun, q, dout, rows.begin, rows.end, lane, group);
+    scales.q = raised.a.in_vectors(), scales.dout = raised.b.in_vectors();
+  }
+  return scales;
+}
 
 // S and dP of the lane's key and a step's queries. Waves that compute dV alone need no dP.
 DEVICE void multiply(const Staged& q, const Staged& dout, const Own (&k)[kSteps], const Own (&v)[kSteps], bool attends,
@@ -59,12 +77,12 @@ DEVICE void add_head(BackwardArguments& a, const Block& block, const Queries& ro
   const Keys range = {rows.begin, rows.end, rows.full_begin, rows.full_end};
   const char* const q_rows = first_row_of(a.q, block.batch, block.q, block.head);
   const char* const dout_rows = first_row_of(a.dout, block.batch, block.q, block.head);
-  Staged q(q_rows, a.q.seq, a.problem.head_dim, range, lds, thread);
-  Staged dout(dout_rows, a.dout.seq, a.problem.head_dim_v, range, lds + Staged::bytes, thread);
+  Staged q(q_rows, a.q.seq, a.problem.head_dim, range, lds, thread, scales.q);
+  Staged dout(dout_rows, a.dout.seq, a.problem.head_dim_v, range, lds + Staged::bytes, thread, scales.dout);
   char* const transposed = lds + 2 * Staged::bytes;
-  Transposed qt(q_rows, a.q.seq, a.problem.head_dim, range, transposed, thread, pass_of(run));
+  Transposed qt(q_rows, a.q.seq, a.problem.head_dim, range, transposed, thread, pass_of(run), scales.q);
   Transposed dout_t(dout_rows, a.dout.seq, a.problem.head_dim_v, range, transposed + Transposed::bytes, thread,
-                    pass_of(run));
+                    pass_of(run), scales.dout);
   auto* const statistics = reinterpret_cast<rapt_abi_row_statistics*>(transposed + 2 * Transposed::bytes);
   const auto load = [&](int first) {
     q.load(first);
@@ -85,6 +103,8 @@ DEVICE void add_head(BackwardArguments& a, const Block& block, const Queries& ro
     const bool attends = first < own.end && first + kQueries > own.begin;
     Tile s[kQueryTiles], ds[kQueryTiles];
     multiply(q, dout, k, v, attends, wants_dk, lane, s, ds);
+    lower<T>(s, scales.of_s);
+    lower<T>(ds, scales.of_dp);
     if (first + kQueries < rows.end) load(first + kQueries);
     if (!attends) continue;
     const bool masked = run != kFirstRun || first < own.full_begin || first + kQueries > own.full_end;
@@ -97,7 +117,8 @@ DEVICE void add_head(BackwardArguments& a, const Block& block, const Queries& ro
     } else {  // not in two branches, whose results would need registers of their own
 #pragma unroll
       for (int t = 0; t < kQueryTiles; ++t) s[t] = wants_dk ? ds[t] : s[t];
-      const Transposed values(q_rows, 0, 0, range, transposed + (wants_dk ? 0 : Transposed::bytes), thread, kAll);
+      const Transposed values(q_rows, 0, 0, range, transposed + (wants_dk ? 0 : Transposed::bytes), thread, kAll,
+                              wants_dk ? scales.q : scales.dout);
       accumulate_in_order<T>(s, lane, values, 0, dk);
     }
   }
@@ -105,6 +126,7 @@ DEVICE void add_head(BackwardArguments& a, const Block& block, const Queries& ro
 
 // Returns whether it must run again.
 DEVICE bool backward_dkv(BackwardArguments& a, char* lds, int run) {
+  Scales scales = scales_of(opaque_copy(a), run);
   const Block block = key_block_of(a.problem, a.tiles, kKeys);
   if (block.first_row >= block.k.count) return false;
   const int thread = opaque_thread_id(), lane = thread % kWave, wave = uniform(thread / kWave);
@@ -122,7 +144,7 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* lds, int run) {
     load_fragments<T>(v_rows + key * a.v.seq, a.problem.head_dim_v, aligned(v_rows, a.v.seq), own_offset<M, Own>(lane),
                       v);
   }
-  Scales scales;
+  scales.of_s = raise_own<T>(k) * scales.q.undo(), scales.of_dp = raise_own<T>(v) * scales.dout.undo();
   Tile dv[kDimTiles] = {}, of_dk[kDimTiles] = {};
   Tile(&dk)[kDimTiles] = kBoth ? of_dk : dv;
 #pragma nounroll
@@ -137,10 +159,10 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* lds, int run) {
   char* const dv_rows = first_row_of(a.dv, block.batch, block.k, block.head);
   if (wants_dk && key < block.k.count && a.dk.data != nullptr)
     store_run<T>(run, dk_rows + key * a.dk.seq, a.problem.head_dim, aligned(dk_rows, a.dk.seq), lane,
-                 a.problem.scale * scales.dk.undo(), dk);
+                 a.problem.scale * (scales.dk.undo() * scales.q.undo()), dk);
   if (wants_dv && key < block.k.count && a.dv.data != nullptr && !is_scaled<T>(run))
-    store_result<T>(dv_rows + key * a.dv.seq, a.problem.head_dim_v, aligned(dv_rows, a.dv.seq), lane, scales.dv.undo(),
-                    dv);
+    store_result<T>(dv_rows + key * a.dv.seq, a.problem.head_dim_v, aligned(dv_rows, a.dv.seq), lane,
+                    scales.dv.undo() * scales.dout.undo(), dv);
   return vote<RAPT_WAVES>(not_finite(dk) || not_finite(dv), lds);
 }
 

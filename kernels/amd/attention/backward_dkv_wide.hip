@@ -27,6 +27,8 @@ struct WaveKeys {
   M::Kept k[kSteps] = {}, v[kSteps] = {};
   Tile dk[kDimTiles] = {}, dv[kDimTiles] = {};
   OperandScale<T> dk_scale, dv_scale;
+  RaisedPair<T> of_rows;  // Q and dO
+  float own_k, own_v;     // lower products with the lane's key
 };
 
 // Adds what the queries of one head contribute. `block.head` is a head of q. Addresses are made again in each step: all
@@ -44,9 +46,12 @@ DEVICE void add_head(BackwardArguments& arguments, const Block& block, const Que
 #pragma unroll
     for (int t = 0; t < kQueryTiles; ++t) s[t] = ds[t] = Tile{};
     if (attends) {
-      slice_rows<T>(a.q, block.batch, block.q, block.head, slice, a.problem.head_dim).multiply(first, lane, keys.k, s);
+      slice_rows<T>(a.q, block.batch, block.q, block.head, slice, a.problem.head_dim)
+          .multiply(first, lane, keys.k, s, keys.of_rows.a);
       slice_rows<T>(a.dout, block.batch, block.q, block.head, slice, a.problem.head_dim_v)
-          .multiply(first, lane, keys.v, ds);
+          .multiply(first, lane, keys.v, ds, keys.of_rows.b);
+      lower<T>(s, keys.own_k * keys.of_rows.a.undo());
+      lower<T>(ds, keys.own_v * keys.of_rows.b.undo());
     }
     barrier();  // the step before has been read
     if (attends) {
@@ -55,7 +60,7 @@ DEVICE void add_head(BackwardArguments& arguments, const Block& block, const Que
     }
     stage_statistics<T, kQueries>(a, block, first, opaque_uniform(run), statistics);
     Transposed dout(first_row_of(a.dout, block.batch, block.q, block.head), a.dout.seq, a.problem.head_dim_v, range,
-                    lds, thread, pass_of(opaque_uniform(run)));
+                    lds, thread, pass_of(opaque_uniform(run)), keys.of_rows.b);
     dout.load(first);
     barrier();
     if (attends) {
@@ -65,7 +70,7 @@ DEVICE void add_head(BackwardArguments& arguments, const Block& block, const Que
     barrier();
     dout.store(first);
     Transposed q(first_row_of(a.q, block.batch, block.q, block.head), a.q.seq, a.problem.head_dim, range, lds, thread,
-                 pass_of(opaque_uniform(run)));
+                 pass_of(opaque_uniform(run)), keys.of_rows.a);
     q.load(first);
     barrier();
     if (attends) {
@@ -101,6 +106,12 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* lds, int run) {
     k.load(key, M::kept_offset(lane), keys.k);
     v.load(key, M::kept_offset(lane), keys.v);
   }
+  const char* const q_rows = first_row_of(a.q, block.batch, block.q, block.head * a.problem.group);
+  const char* const dout_rows = first_row_of(a.dout, block.batch, block.q, block.head * a.problem.group);
+  keys.own_k = raise_own<T>(keys.k), keys.own_v = raise_own<T>(keys.v);
+  keys.of_rows = raised_pair<T>(run == kFirstRun, {q_rows, a.q.seq, a.problem.head_dim, a.q.head},
+                                {dout_rows, a.dout.seq, a.problem.head_dim_v, a.dout.head}, rows.begin, rows.end, lane,
+                                a.problem.group);
 #pragma nounroll
   for (int g = 0; g < a.problem.group; ++g) {
     Block of_head = block;
@@ -111,9 +122,9 @@ DEVICE bool backward_dkv(BackwardArguments& a, char* lds, int run) {
   const SliceRows<T> dk = slice_rows<T>(a.dk, block.batch, block.k, block.head, slice, a.problem.head_dim);
   const SliceRows<T> dv = slice_rows<T>(a.dv, block.batch, block.k, block.head, slice, a.problem.head_dim_v);
   if (key < block.k.count && a.dk.data != nullptr)
-    dk.store(run, key, lane, a.problem.scale * keys.dk_scale.undo(), keys.dk);
+    dk.store(run, key, lane, a.problem.scale * (keys.dk_scale.undo() * keys.of_rows.a.undo()), keys.dk);
   if (key < block.k.count && a.dv.data != nullptr && !is_scaled<T>(run))
-    dv.store(run, key, lane, keys.dv_scale.undo(), keys.dv);
+    dv.store(run, key, lane, keys.dv_scale.undo() * keys.of_rows.b.undo(), keys.dv);
   return vote<kWaves>(not_finite(keys.dk) || not_finite(keys.dv), lds);
 }
 

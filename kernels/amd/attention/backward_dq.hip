@@ -69,16 +69,18 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, int run) {
 
   Own q[kSteps] = {}, dout[kSteps] = {};
   load_own(a, block, row, lane, q, dout);
-  rapt_abi_row_statistics statistics = make_statistics<T>(a, block, first_row, lane, dout);
+  const float own_q = raise_own<T>(q), own_dout = raise_own<T>(dout);
+  rapt_abi_row_statistics statistics = make_statistics<T>(a, block, first_row, lane, dout, own_dout);
   if (a.dq.data == nullptr) return false;
   statistics.lse = lse_in<T>(run, statistics.lse);
 
   const int head_k = block.head / a.problem.group;
   const char* const k_rows = first_row_of(a.k, block.batch, block.k, head_k);
-  Staged k(k_rows, a.k.seq, a.problem.head_dim, keys, lds, thread);
-  Staged v(first_row_of(a.v, block.batch, block.k, head_k), a.v.seq, a.problem.head_dim_v, keys, lds + Staged::bytes,
-           thread);
-  Transposed kt(k_rows, a.k.seq, a.problem.head_dim, keys, lds + 2 * Staged::bytes, thread, pass_of(run));
+  const char* const v_rows = first_row_of(a.v, block.batch, block.k, head_k);
+  const auto [raised_k, raised_v] = raised_keys<T>(a, run == kFirstRun, k_rows, v_rows, keys, lane);
+  Staged k(k_rows, a.k.seq, a.problem.head_dim, keys, lds, thread, raised_k);
+  Staged v(v_rows, a.v.seq, a.problem.head_dim_v, keys, lds + Staged::bytes, thread, raised_v);
+  Transposed kt(k_rows, a.k.seq, a.problem.head_dim, keys, lds + 2 * Staged::bytes, thread, pass_of(run), raised_k);
   const auto load = [&](int first) {
     k.load(first);
     v.load(first);
@@ -97,6 +99,8 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, int run) {
     const bool attends = rows.attends(first, kKeys);
     Tile s[kKeyTiles], ds[kKeyTiles];
     if (attends) multiply(k, v, q, dout, lane, s, ds);
+    lower<T>(s, own_q * raised_k.undo());
+    lower<T>(ds, own_dout * raised_v.undo());
     if (first + kKeys < keys.end) load(first + kKeys);
     if (!attends) continue;
     BackwardArguments& again = opaque_copy(a);
@@ -111,7 +115,7 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, int run) {
     accumulate_in_order<T>(ds, opaque_thread_id() % kWave, kt, 0, dq);  // addresses of LDS are made after the branches
   }
 
-  store(a, block, row, lane, run, scale.undo(), dq);
+  store(a, block, row, lane, run, scale.undo() * raised_k.undo(), dq);
   return vote<kWaves>(not_finite(dq) && statistics.lse == statistics.lse, lds);
 }
 

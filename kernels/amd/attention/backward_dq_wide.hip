@@ -23,9 +23,10 @@ inline constexpr int kLdsBytes = Sums::bytes > Transposed::bytes ? Sums::bytes :
 
 // The statistics of the lane's row. All waves of a workgroup must call it.
 DEVICE rapt_abi_row_statistics make_statistics(BackwardArguments& a, const Block& block, int first_row, int slice,
-                                               const Sums& sums, const M::Kept (&dout)[kSteps]) {
+                                               const Sums& sums, const M::Kept (&dout)[kSteps], float own) {
   const SliceRows<T> out = slice_rows<T>(a.out, block.batch, block.q, block.head, slice, a.problem.head_dim_v);
-  Tile products[] = {row_products<T>(out.at(0), out.seq, out.dims - slice, first_row, block.q.count, sums.lane, dout)};
+  Tile products[] = {
+      row_products<T>(out.at(0), out.seq, out.dims - slice, first_row, block.q.count, sums.lane, dout, own)};
   barrier();  // where the workgroup runs again, its votes have been read
   sums.store(products);
   barrier();
@@ -76,14 +77,17 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, int run) {
   M::Kept q[kSteps] = {}, dout[kSteps] = {};
   load_own(a, block, row, lane, slice, q, dout);
   const Sums sums = {lds, uniform(thread / kWave), lane};
-  rapt_abi_row_statistics statistics = make_statistics(a, block, first_row, slice, sums, dout);
+  const float own_q = raise_own<T>(q), own_dout = raise_own<T>(dout);
+  rapt_abi_row_statistics statistics = make_statistics(a, block, first_row, slice, sums, dout, own_dout);
   if (a.dq.data == nullptr) return false;
   statistics.lse = lse_in<T>(run, statistics.lse);
 
   const int head_k = block.head / a.problem.group;
   const SliceRows<T> k = slice_rows<T>(a.k, block.batch, block.k, head_k, slice, a.problem.head_dim);
   const SliceRows<T> v = slice_rows<T>(a.v, block.batch, block.k, head_k, slice, a.problem.head_dim_v);
-  Transposed kt(k.data, a.k.seq, a.problem.head_dim, keys, lds, thread, pass_of(run));
+  const auto [raised_k, raised_v] =
+      raised_pair<T>(run == kFirstRun, {k.data, k.seq, k.dims}, {v.data, v.seq, v.dims}, keys.begin, keys.end, lane);
+  Transposed kt(k.data, a.k.seq, a.problem.head_dim, keys, lds, thread, pass_of(run), raised_k);
   OperandScale<T> scale;
   Tile dq[kDimTiles] = {};
   const int begin = keys.begin / kKeys * kKeys;
@@ -93,8 +97,10 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, int run) {
     if (attends) {
 #pragma unroll
       for (int t = 0; t < kKeyTiles; ++t) s[t] = ds[t] = Tile{};
-      k.multiply(first, lane, q, s);
-      v.multiply(first, lane, dout, ds);
+      k.multiply(first, lane, q, s, raised_k);
+      v.multiply(first, lane, dout, ds, raised_v);
+      lower<T>(s, own_q * raised_k.undo());
+      lower<T>(ds, own_dout * raised_v.undo());
     }
     add_slices(sums, kt, first, attends, s, ds);
     if (!attends) continue;
@@ -111,7 +117,7 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, int run) {
   }
 
   const SliceRows<T> result = slice_rows<T>(a.dq, block.batch, block.q, block.head, slice, a.problem.head_dim);
-  if (row < block.q.count) result.store(run, row, lane, a.problem.scale * scale.undo(), dq);
+  if (row < block.q.count) result.store(run, row, lane, a.problem.scale * (scale.undo() * raised_k.undo()), dq);
   return vote<kWaves>(not_finite(dq) && statistics.lse == statistics.lse, lds);
 }
 

@@ -32,13 +32,16 @@ DEVICE bool forward(Arguments& a, char* lds, int pass) {
   const char* const q_rows = first_row_of(a.q, block.batch, block.q, block.head);
   if (const int row = first_row + lane % kTile; row < block.q.count)
     load_fragments<T>(q_rows + row * a.q.seq, a.problem.head_dim, aligned(q_rows, a.q.seq), M::b_offset(lane), q);
+  const float own = raise_own<T>(q);
   Tile o[kDimTiles] = {};
   Softmax<T, kGeneral> softmax;
 
   const int head_k = block.head / a.problem.group;
-  StagedK k(first_row_of(a.k, block.batch, block.k, head_k), a.k.seq, a.problem.head_dim, keys, lds, thread);
-  StagedV v(first_row_of(a.v, block.batch, block.k, head_k), a.v.seq, a.problem.head_dim_v, keys, lds + StagedK::bytes,
-            thread, pass);
+  const char* const k_rows = first_row_of(a.k, block.batch, block.k, head_k);
+  const char* const v_rows = first_row_of(a.v, block.batch, block.k, head_k);
+  const auto [raised_k, raised_v] = raised_keys<T>(a, pass == kAll, k_rows, v_rows, keys, lane);
+  StagedK k(k_rows, a.k.seq, a.problem.head_dim, keys, lds, thread, raised_k);
+  StagedV v(v_rows, a.v.seq, a.problem.head_dim_v, keys, lds + StagedK::bytes, thread, pass, raised_v);
   const int begin = keys.begin / kKeys * kKeys;
   if (begin < keys.end) {
     k.load(begin);
@@ -59,6 +62,7 @@ DEVICE bool forward(Arguments& a, char* lds, int pass) {
         for (int c = 0; c < kSteps; ++c)
           s[t] = M::multiply(fragment<M>(k.row(t * kTile + M::a_row(lane)), c, lane), q[c], s[t]);
       }
+      lower<T>(s, own * raised_k.undo());
     }
     // Not earlier: the first product needs the registers that these loads fill.
     if (first + kKeys < keys.end) {
@@ -69,6 +73,7 @@ DEVICE bool forward(Arguments& a, char* lds, int pass) {
     probabilities<T, kGeneral>(a, pass, block, rows, first, lane / kTile, s, softmax, o);
     accumulate<T>(s, lane, v, 0, o);
   }
+  lower<T>(o, raised_v.undo());
 
   const bool again = store<T, kGeneral, 1, kRows>(opaque_copy(a), pass, softmax, o);
   return pass != kAll || vote<kWaves>(again, lds);

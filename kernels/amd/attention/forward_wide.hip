@@ -32,21 +32,23 @@ DEVICE bool forward(Arguments& a, char* lds, int pass) {
   if (block.first_row >= block.q.count) return false;
   const int thread = opaque_thread_id();
   const auto part = WavePart<kSlices, kSlice>::of(thread);
-  const int lane = part.lane, wave = uniform(thread / kWave), slice = part.slice;
-  const int first_row = block.first_row + part.first_row;
+  const int lane = part.lane, slice = part.slice, first_row = block.first_row + part.first_row;
   const WaveRows rows = {first_row, keys_in(pass, keys_of(a.problem, block, first_row, kTile))};
   const Keys keys = keys_of(a.problem, block, block.first_row, kRows);
 
   M::B q[kSteps] = {};
   const SliceRows<T> q_rows = slice_rows<T>(a.q, block.batch, block.q, block.head, slice, a.problem.head_dim);
   if (const int row = first_row + lane % kTile; row < block.q.count) q_rows.load(row, M::b_offset(lane), q);
+  const float own = raise_own<T>(q);
   Tile o[kDimTiles] = {};
   Softmax<T, kGeneral> softmax;
 
   const int head_k = block.head / a.problem.group;
   const SliceRows<T> k_rows = slice_rows<T>(a.k, block.batch, block.k, head_k, slice, a.problem.head_dim);
-  const Sums sums = {kSeparateSums ? lds + StagedV::bytes : lds, wave, lane};
-  StagedV v(first_row_of(a.v, block.batch, block.k, head_k), a.v.seq, a.problem.head_dim_v, keys, lds, thread, pass);
+  const Sums sums = {kSeparateSums ? lds + StagedV::bytes : lds, uniform(thread / kWave), lane};
+  const char* const v_rows = first_row_of(a.v, block.batch, block.k, head_k);
+  const auto [raised_k, raised_v] = raised_keys<T>(a, pass == kAll, k_rows.data, v_rows, keys, lane);
+  StagedV v(v_rows, a.v.seq, a.problem.head_dim_v, keys, lds, thread, pass, raised_v);
   const int begin = keys.begin / kKeys * kKeys;
   if (begin < keys.end) v.load(begin);
   for (int first = begin; first < keys.end; first += kKeys) {
@@ -55,7 +57,8 @@ DEVICE bool forward(Arguments& a, char* lds, int pass) {
     if (attends) {
 #pragma unroll
       for (int t = 0; t < kKeyTiles; ++t) s[t] = Tile{};
-      k_rows.multiply(first, lane, q, s);
+      k_rows.multiply(first, lane, q, s, raised_k);
+      lower<T>(s, own * raised_k.undo());
     }
     barrier();
     if (attends) sums.store(s);
@@ -79,6 +82,7 @@ DEVICE bool forward(Arguments& a, char* lds, int pass) {
       accumulate<T>(s, lane, v, slice, o);
     }
   }
+  lower<T>(o, raised_v.undo());
 
   const bool again = store<T, kGeneral, kSlices, kRows>(opaque_copy(a), pass, softmax, o);
   return pass != kAll || vote<kWaves>(again, lds);

@@ -46,14 +46,15 @@ DEVICE void attend(SplitArguments& a, QueryOperand<T, NextKeys>& q, NextKeys::Ro
   barrier();  // start.block is in LDS
   if (!kGeneral) row.keys = keys_in(row.pass, row.keys);
   if (!q.loaded) q.load_through_lds<kHeadDim, kThreads>(a, shared.block, shared.lds, 0);
+  row.own = raise_own<T, RowLanes>(q.steps);
 #pragma unroll 1
   for (int first = begin; first < end; first += step) {
     NextKeys::Scores s;
-    next.multiply_k(q.steps, s);
+    next.multiply_k(q.steps, row.own, s);
     if (first + step < end) next.load_k<Whole>(k, first + step);
     row.probabilities(a, first, s);
     if (row.pass != kAll) next.replace_values<kGeneral>(row.pass);
-    next.multiply_v(s, row.o);
+    next.multiply_v(s, row.raised, row.o);
     if (first + step < end) next.load_v<Whole>(v, first + step);
   }
 }
@@ -103,7 +104,7 @@ DEVICE bool store(SplitArguments& a, WaveRow& row, Shared& shared) {
 #pragma unroll
       for (int r = 0; r < static_cast<int>(sizeof(Result16) / 4); ++r)
         results[(place.wave * kQueryRows + place.row) * kResultStride + R::result_row(r, place.lane) * kTogether + e] =
-            row.o[c][first + e][r] * wave_factor;
+            row.o[c][first + e][r] * (wave_factor * row.raised.undo());
     barrier();
 #pragma unroll 1
     for (int n = place.thread; n < rows * kResultDims; n += kThreads) {

@@ -139,6 +139,8 @@ struct RowOfWave {
   float scale;
   Softmax<T, General, RowLanes> softmax = {};
   typename K::Result o = {};
+  Raised<T> raised = Raised<T>::most();  // V, and so o
+  float own = 1;                         // lowers products with q
 
   // Row lane % 16 of the tile, or what K takes for it.
   DEVICE RowOfWave of(SplitArguments& a, const SplitBlock& block, const SplitBlock& in_lds, int pass) {

@@ -61,22 +61,23 @@ DEVICE void attend(SplitArguments& a, QueryOperand<T, NextKeys>& q, NextKeys::Ro
   barrier();  // start.block is in LDS
   if (!kGeneral) row.keys = keys_in(row.pass, row.keys);
   if (!q.loaded) q.load_through_lds<kHeadDim, kThreads>(a, shared.block, shared.q, place.wave * kSlice);
+  row.own = raise_own<T, RowLanes>(q.steps);
   int turn = 0;
 #pragma unroll 1
   for (int first = begin; first < end; first += kKeys, turn ^= 1) {
     NextKeys::Scores s;
-    next.multiply_k(q.steps, s);
+    next.multiply_k(q.steps, row.own, s);
     if (first + kKeys < end) next.load_k<Whole>(k, first + kKeys);
     add_products(shared.products[turn], s);
     row.probabilities(a, first, s);
     if (row.pass != kAll) next.replace_values<kGeneral>(row.pass);
-    next.multiply_v(s, row.o);
+    next.multiply_v(s, row.raised, row.o);
     if constexpr (kTwoParts) {
 #pragma unroll
       for (auto& block : s)
 #pragma unroll
         for (float& x : block) x -= T::to_float(T::round(x));
-      next.multiply_v(s, row.o);
+      next.multiply_v(s, row.raised, row.o);
     }
     if (first + kKeys < end) next.load_v<Whole>(v, first + kKeys);
   }
@@ -105,8 +106,9 @@ DEVICE bool store(SplitArguments& a, WaveRow& row, Shared& shared) {
       for (int e = 0; e < NextKeys::each; ++e) {
         const int dim =
             place.wave * kSlice + c * NextKeys::chunk_dims + R::result_row(r, place.lane) * NextKeys::each + e;
-        if (dim < a.problem.head_dim_v) to.store(a, row.pass, dim, row.o[c][e][r], factor);
-        zero = __builtin_fmaf(row.o[c][e][r], 0, zero);
+        const float x = kRaises<T> ? row.o[c][e][r] * row.raised.undo() : row.o[c][e][r];
+        if (dim < a.problem.head_dim_v) to.store(a, row.pass, dim, x, factor);
+        zero = __builtin_fmaf(x, 0, zero);
       }
   return row.pass < kAbove && ((zero != 0 && sum == sum) || not_sure);
 }

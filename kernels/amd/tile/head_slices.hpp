@@ -7,6 +7,7 @@
 
 #include "kernels/amd/tile/products.hpp"
 #include "kernels/amd/tile/not_finite.hpp"
+#include "kernels/amd/tile/raised.hpp"
 #include "kernels/common/block.hpp"
 
 namespace rapt::amd {
@@ -35,9 +36,10 @@ struct SliceRows {
   }
 
   // products += rows own^T, of the rows from `first` on. Those past the last one are masked later, so any row will do
-  // for them. `own` has a row as M::Kept or M::B.
+  // for them. `own` has a row as M::Kept or M::B. Products are raised.
   template <class Own, int Steps, int Tiles>
-  DEVICE_MEMBER void multiply(int first, int lane, const Own (&own)[Steps], Tile (&products)[Tiles]) const {
+  DEVICE_MEMBER void multiply(int first, int lane, const Own (&own)[Steps], Tile (&products)[Tiles],
+                              const Raised<T>& raised) const {
     using M = Matrix<T>;
     constexpr int at_once = Steps % 3 == 0 ? 3 : 64 / sizeof(typename M::A);  // fragments held in registers
     static_assert(Steps % at_once == 0);
@@ -52,7 +54,7 @@ struct SliceRows {
                           M::a_offset(lane), fragments);
 #pragma unroll
         for (int c = 0; c < at_once; ++c)
-          products[t] = M::multiply(fragments[c], amd::whole<M>(own[first_step + c]), products[t]);
+          products[t] = M::multiply(raised(fragments[c]), amd::whole<M>(own[first_step + c]), products[t]);
         in_order(products[t]);
       }
     }

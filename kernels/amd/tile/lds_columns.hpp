@@ -20,12 +20,13 @@ class TransposedValues {
   static constexpr int stride = row_bytes + 16, bytes = HeadDim * stride;
 
   DEVICE_MEMBER TransposedValues(const char* v, int64_t seq, int head_dim_v, const Keys& attended, char* lds,
-                                 int thread, int pass)
+                                 int thread, int pass, const Raised<T>& raised)
       : rows_(v, seq, head_dim_v, attended, KeyCount),
         lds_(lds),
         wave_(uniform(thread / kWave)),
         lane_(thread % kWave),
-        pass_(pass) {}
+        pass_(pass),
+        raised_(raised) {}
 
   // Starts the loads of keys [first, first + KeyCount); keys that no query attends become zeros.
   DEVICE_MEMBER void load(int first) {
@@ -40,11 +41,12 @@ class TransposedValues {
       for_pieces([&](int i, int row, int dim) {
 #pragma unroll
         for (int j = 0; j < 4; ++j)
-          *reinterpret_cast<Four*>(to + (M::slot(dim + j) * stride + row * element_bytes)) = column(part_[i], j);
+          *reinterpret_cast<Four*>(to + (M::slot(dim + j) * stride + row * element_bytes)) =
+              raised_.fitting(column(part_[i], j));
       });
     } else {
       rows_.template copy<KeyCount, HeadDim, Waves * kWave>(
-          first, lds_, [](int row, int dim) { return M::slot(dim) * stride + row * element_bytes; });
+          first, lds_, raised_, [](int row, int dim) { return M::slot(dim) * stride + row * element_bytes; });
     }
     replace<T, Waves>(pass_, *this);
   }
@@ -88,6 +90,7 @@ class TransposedValues {
   const Rows<T> rows_;
   char* const lds_;
   const int wave_, lane_, pass_;
+  const Raised<T> raised_;
   Four part_[loads][4];
 };
 
@@ -99,7 +102,8 @@ class ValuesInMemory {
  public:
   static constexpr int bytes = 0;  // of LDS
 
-  DEVICE_MEMBER ValuesInMemory(const char* v, int64_t seq, int head_dim_v, const Keys& attended, char*, int, int pass)
+  DEVICE_MEMBER ValuesInMemory(const char* v, int64_t seq, int head_dim_v, const Keys& attended, char*, int, int pass,
+                               const Raised<T>&)
       : rows_(v, seq, head_dim_v, attended, 1), pass_(pass) {}
 
   DEVICE_MEMBER void load(int) {}
@@ -150,8 +154,8 @@ class ValuesInRows : public StagedRows<T, HeadDim, KeyCount, Waves, ValueOrder<H
 
  public:
   DEVICE_MEMBER ValuesInRows(const char* v, int64_t seq, int head_dim_v, const Keys& attended, char* lds, int thread,
-                             int pass)
-      : Base(v, seq, head_dim_v, attended, lds, thread), pass_(pass) {}
+                             int pass, const Raised<T>& raised)
+      : Base(v, seq, head_dim_v, attended, lds, thread, raised), pass_(pass) {}
 
   DEVICE_MEMBER void store(int first) const {
     Base::store(first);

@@ -5,7 +5,7 @@
 // lane. So addresses take few VGPRs and instructions.
 #pragma once
 
-#include "kernels/amd/isa/matrix.hpp"
+#include "kernels/amd/tile/raised.hpp"
 #include "kernels/common/keys.hpp"
 
 namespace rapt::amd {
@@ -74,7 +74,7 @@ struct Rows {
   // For rows that are not aligned or end within a vector: copies a tile element by element, each to place(row, dim) in
   // LDS. Elements outside become 0.
   template <int TileRows, int Dims, int Threads, class F>
-  DEVICE_MEMBER void copy(int first, char* lds, F place) const {
+  DEVICE_MEMBER void copy(int first, char* lds, const Raised<T>& raised, F place) const {
     using element = typename T::element;
 #pragma nounroll
     for (int n = opaque_thread_id(); n < TileRows * Dims; n += Threads) {
@@ -82,7 +82,7 @@ struct Rows {
       element x = {};
       if (first + row >= begin && first + row < end && dim < head_dim)
         x = load_unaligned<element, element_bytes>(at(first + row, dim));
-      *reinterpret_cast<element*>(lds + place(row, dim)) = x;
+      *reinterpret_cast<element*>(lds + place(row, dim)) = raised(x);
     }
   }
 };
@@ -105,11 +105,13 @@ class StagedRows {
   static constexpr int row_bytes = HeadDim * element_bytes;
   static constexpr int stride = row_bytes + Order::padding, bytes = KeyCount * stride;
 
-  DEVICE_MEMBER StagedRows(const char* rows, int64_t seq, int head_dim, const Keys& attended, char* lds, int thread)
+  DEVICE_MEMBER StagedRows(const char* rows, int64_t seq, int head_dim, const Keys& attended, char* lds, int thread,
+                           const Raised<T>& raised)
       : rows_(rows, seq, head_dim, attended, KeyCount),
         lds_(lds),
         wave_(uniform(thread / kWave)),
-        lane_(thread % kWave) {}
+        lane_(thread % kWave),
+        raised_(raised) {}
 
   // Starts the loads of keys [first, first + KeyCount); keys that no query attends become zeros.
   DEVICE_MEMBER void load(int first) {
@@ -122,11 +124,11 @@ class StagedRows {
     if (rows_.vectors) {
       char* const to = lds_ + Order::slot(lane_row(lane_)) * stride + lane_dim(lane_) * element_bytes;
       for_pieces([&](int i, int row, int dim) {
-        *reinterpret_cast<u32x4*>(to + (Order::slot(row) * stride + dim * element_bytes)) = part_[i];
+        *reinterpret_cast<u32x4*>(to + (Order::slot(row) * stride + dim * element_bytes)) = raised_(part_[i]);
       });
     } else {
       rows_.template copy<KeyCount, HeadDim, Waves * kWave>(
-          first, lds_, [](int row, int dim) { return Order::slot(row) * stride + dim * element_bytes; });
+          first, lds_, raised_, [](int row, int dim) { return Order::slot(row) * stride + dim * element_bytes; });
     }
   }
 
@@ -158,6 +160,7 @@ class StagedRows {
   const Rows<T> rows_;
   char* const lds_;
   const int wave_, lane_;
+  const Raised<T> raised_;
   u32x4 part_[loads];
 };
 

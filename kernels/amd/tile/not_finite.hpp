@@ -1,7 +1,7 @@
 // What later passes over the keys do: kernels/common/not_finite.hpp.
 #pragma once
 
-#include "kernels/amd/isa/matrix.hpp"
+#include "kernels/amd/tile/raised.hpp"
 #include "kernels/common/runs.hpp"
 #include "kernels/common/softmax.hpp"
 
@@ -42,10 +42,10 @@ DEVICE bool not_finite(const Tile (&o)[DimTiles]) {
   for (int r = 0; r < kRegisters; ++r) sum += zero[r];
   return sum != sum;
 }
-// The same of a row of O^T in the first pass, where the logits do not explain it.
+// The same of a row of O^T in the first pass, where the logits do not explain it. Raised ones explain nothing.
 template <class T, bool General, int DimTiles>
 DEVICE bool not_finite(const Softmax<T, General>& softmax, const Tile (&o)[DimTiles]) {
-  return not_finite(o) && softmax.sum == softmax.sum;
+  return not_finite(o) && (kRaises<T> || softmax.sum == softmax.sum);
 }
 
 // Adds an infinity or NaN to the elements of this lane's row of out whose weight is not 0.
@@ -85,6 +85,13 @@ DEVICE void store_run(int run, char* row, int dims, bool aligned, int lane, floa
 template <class T, auto Kernel>
 DEVICE bool run_until_finite(char* lds) {
   int run = kFirstRun;
+  if constexpr (kRaises<T>) {
+    run = opaque_copy(run);  // in a vector register: these kernels have no scalar one left
+#pragma nounroll
+    while (uniform(run) < kRuns<T> && Kernel(opaque_copy(arguments<BackwardArguments>()), lds, uniform(run)))
+      run = opaque_copy(run + 1);
+    return uniform(run) > kFirstRun;
+  }
 #pragma nounroll
   while (run < kRuns<T> && Kernel(opaque_copy(arguments<BackwardArguments>()), lds, run)) ++run;
   return run > kFirstRun;

@@ -53,25 +53,6 @@ class OperandScale<fp16> {
 };
 #endif
 
-// Adds the products of what the matrix unit takes for zero of A.
-template <class T, class Own, int Steps>
-DEVICE void add_small(const typename Matrix<T>::A (&a)[Steps], const Own (&b)[Steps], Tile& products) {
-#ifdef __gfx90a__
-  if constexpr (__is_same(T, fp16)) {
-    using Half = vec<_Float16, 8>;
-    Tile raised = {};
-#pragma unroll
-    for (int c = 0; c < Steps; ++c) {
-      Half x = __builtin_bit_cast(Half, a[c]);
-#pragma unroll
-      for (int i = 0; i < 8; ++i) x[i] = __builtin_fabsf(x[i]) < 0x1p-14f ? x[i] * 0x1p10f : 0;
-      raised = Matrix<T>::multiply(__builtin_bit_cast(u32x4, x), b[c], raised);
-    }
-    products += raised * 0x1p-10f;
-  }
-#endif
-}
-
 // Keeps products in order on RDNA. The compiler would load the operands of many of them first, also by moving products
 // down to where they are used, and run out of registers.
 DEVICE void in_order(Tile& product) {

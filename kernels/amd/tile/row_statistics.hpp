@@ -2,26 +2,29 @@
 #pragma once
 
 #include "kernels/amd/tile/products.hpp"
+#include "kernels/amd/tile/raised.hpp"
 #include "kernels/common/block.hpp"
 #include "kernels/common/huge.hpp"
 
 namespace rapt::amd {
 
-// O dO^T of the wave's rows, from `first_row` on of `out`; `dout` is the lane's row. Its diagonal is delta, the inner
-// products of rows of dout and out. The instruction is the one that computes V dO^T: where a row of out is one of V,
-// the two are equal to the last bit. So a query that attends one key has no gradient.
+// O dO^T of the wave's rows, from `first_row` on of `out`; `dout` is the lane's row, raised as `own` says. Its diagonal
+// is delta, the inner products of rows of dout and out. The instruction is the one that computes V dO^T: where a row of
+// out is one of V, the two are equal to the last bit. So a query that attends one key has no gradient.
 template <class T, class Own, int Steps>
 DEVICE Tile row_products(const char* out, int64_t seq, int dims, int first_row, int rows, int lane,
-                         const Own (&dout)[Steps]) {
+                         const Own (&dout)[Steps], float own) {
   using M = Matrix<T>;
   typename M::A fragments[Steps] = {};
   const int row = first_row + M::unslot(M::a_row(lane));
   if (row < rows) load_fragments<T>(out + row * seq, dims, aligned(out, seq), M::a_offset(lane), fragments);
-  Tile products = {};
+  const Raised<T> raised = Raised<T>::of(fragments);
+  Tile products[1] = {};
 #pragma unroll
-  for (int c = 0; c < Steps; ++c) products = M::multiply(fragments[c], whole<M>(dout[c]), products);
-  add_small<T>(fragments, dout, products);
-  return products;
+  for (int c = 0; c < Steps; ++c)
+    products[0] = M::multiply(raised.fitting(fragments[c]), whole<M>(dout[c]), products[0]);
+  lower<T>(products, own * raised.undo());
+  return products[0];
 }
 
 // For backward_fused, which adds to them.
@@ -59,9 +62,10 @@ DEVICE rapt_abi_row_statistics statistics_from(BackwardArguments& a, const Block
 // The delta of the lane's row, whose dO is in `dout`.
 template <class T, class Own, int Steps>
 DEVICE rapt_abi_row_statistics make_statistics(BackwardArguments& a, const Block& block, int first_row, int lane,
-                                               const Own (&dout)[Steps]) {
+                                               const Own (&dout)[Steps], float own = 1) {
   const char* const out = first_row_of(a.out, block.batch, block.q, block.head);
-  const Tile products = row_products<T>(out, a.out.seq, a.problem.head_dim_v, first_row, block.q.count, lane, dout);
+  const Tile products =
+      row_products<T>(out, a.out.seq, a.problem.head_dim_v, first_row, block.q.count, lane, dout, own);
   return statistics_from<T>(a, block, first_row, lane, true, products);
 }
 

@@ -137,18 +137,20 @@ struct SplitKeys {
     with_access<Whole>(rows, [&]<RowsOfV::Access A> { load_v_as<A>(rows, first); });
   }
 
-  // S^T = K Q^T.
-  DEVICE_MEMBER void multiply_k(const typename R::B (&q)[steps], Scores& s) const {
+  // S^T = K Q^T, times `own` if q is raised.
+  DEVICE_MEMBER void multiply_k(const typename R::B (&q)[steps], float own, Scores& s) const {
     constexpr int of_product = R::scores / R::products;
+    const Raised<T> raised = Raised<T>::of(k);
 #pragma unroll
     for (int b = 0; b < blocks; ++b)
 #pragma unroll
       for (int i = 0; i < R::products; ++i) {
         Result16 x = {};
 #pragma unroll
-        for (int c = 0; c < steps; ++c) x = R::multiply(k[b][i][c], q[c], x);
+        for (int c = 0; c < steps; ++c) x = R::multiply(raised.fitting(k[b][i][c]), q[c], x);
 #pragma unroll
-        for (int r = 0; r < of_product; ++r) s[b][i * of_product + r] = x[r];
+        for (int r = 0; r < of_product; ++r)
+          s[b][i * of_product + r] = kRaises<T> ? x[r] * (own * raised.undo()) : x[r];
       }
 #pragma unroll
     for (int b = 0; b < blocks; ++b)
@@ -156,8 +158,9 @@ struct SplitKeys {
       for (int i = 0; i < R::scores; ++i) keep_above(s[b][i]);
   }
 
-  // O^T += V^T P^T.
-  DEVICE_MEMBER void multiply_v(const Scores& weights, Result& o) const {
+  // O^T += V^T P^T, raised.
+  DEVICE_MEMBER void multiply_v(const Scores& weights, Raised<T>& raised, Result& o) const {
+    raised.follow(v, o);
 #pragma unroll
     for (int b = 0; b < blocks; ++b)
 #pragma unroll
@@ -166,7 +169,7 @@ struct SplitKeys {
 #pragma unroll
         for (int c = 0; c < chunks; ++c)
 #pragma unroll
-          for (int e = 0; e < each; ++e) o[c][e] = R::multiply(column(v[b], part, c, e), p, o[c][e]);
+          for (int e = 0; e < each; ++e) o[c][e] = R::multiply(raised.fitting(column(v[b], part, c, e)), p, o[c][e]);
       }
 #pragma unroll
     for (int c = 0; c < chunks; ++c)

@@ -114,13 +114,17 @@ DEVICE void step(StagedK& k, StagedV& v, int buffer, float scale, State& state, 
   state.maximum = maximum * scale;
 }
 
-// The lane's row of Q arrives here: or else the loop would wait for all loads.
 DEVICE void load_q(Arguments& a, const Block& block, int row, int lane, M::B (&q)[kSteps]) {
   const char* const rows = first_row_of(a.q, block.batch, block.q, block.head);
   if (row < block.q.count)
     load_fragments<T>(rows + row * a.q.seq, a.problem.head_dim, aligned(rows, a.q.seq), M::b_offset(lane), q);
+}
+
+// The lane's row of Q arrives here: or else the loop would wait for all loads. Returns what lowers its products.
+DEVICE float arrived(M::B (&q)[kSteps]) {
 #pragma unroll
   for (M::B& x : q) asm volatile("" : "+v"(x));
+  return raise_own<T>(q);
 }
 
 // One pass over the keys. Returns whether another must follow (not_finite.hpp).
@@ -132,14 +136,16 @@ DEVICE bool forward(Arguments& a, char* lds, int pass) {
   const int lane = part.lane, half = lane / kTile, first_row = block.first_row + part.first_row;
   const WaveRows rows = {first_row, keys_in(pass, keys_of(a.problem, block, first_row, kTile))};
   const Keys keys = keys_of(a.problem, block, block.first_row, kRows);  // of the workgroup
-  const float scale = pass == kAll ? a.problem.scale_log2 : 1;          // that is left for exp2 (huge.hpp)
 
   State state = {};
   load_q(a, block, first_row + lane % kTile, lane, state.q);
-  const int head_k = block.head / a.problem.group;
-  StagedK k(first_row_of(a.k, block.batch, block.k, head_k), a.k.seq, a.problem.head_dim, keys, lds, thread);
-  StagedV v(first_row_of(a.v, block.batch, block.k, head_k), a.v.seq, a.problem.head_dim_v, keys,
-            lds + 2 * StagedK::bytes, thread, pass);
+  const char* const k_rows = first_row_of(a.k, block.batch, block.k, block.head / a.problem.group);
+  const char* const v_rows = first_row_of(a.v, block.batch, block.k, block.head / a.problem.group);
+  const auto [raised_k, raised_v] = raised_keys<T>(a, pass == kAll, k_rows, v_rows, keys, lane);
+  const float own = arrived(state.q);
+  const float scale = (pass == kAll ? a.problem.scale_log2 : 1) * (own * raised_k.undo());  // for exp2 (huge.hpp)
+  StagedK k(k_rows, a.k.seq, a.problem.head_dim, keys, lds, thread, raised_k);
+  StagedV v(v_rows, a.v.seq, a.problem.head_dim_v, keys, lds + 2 * StagedK::bytes, thread, pass, raised_v);
 
   Tile s[kKeyTiles];
   int first = keys.begin;
@@ -178,6 +184,7 @@ DEVICE bool forward(Arguments& a, char* lds, int pass) {
     advance(1, other, s);
   }
 
+  lower<T>(state.o, raised_v.undo());
   const bool again = store<T, false, 1, kRows>(opaque_copy(a), pass, state.softmax, state.o);
   return pass != kAll || vote<kWaves>(again, lds);
 }

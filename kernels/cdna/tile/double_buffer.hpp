@@ -2,6 +2,7 @@
 // registers.
 #pragma once
 
+#include "kernels/amd/tile/raised.hpp"
 #include "kernels/cdna/tile/buffer_tiles.hpp"
 
 namespace rapt::amd {
@@ -41,8 +42,8 @@ class BufferedRows {
   static constexpr int kParts = (kTotal + kThreads - 1) / kThreads;  // loads of a lane
 
   DEVICE_MEMBER BufferedRows(const char* rows, int64_t seq, int head_dim, const Keys& attended, char* lds, int thread,
-                             int pass)
-      : rows_(rows, seq, head_dim, attended, pass), lds_(lds), wave_(uniform(thread / kWave)) {
+                             int pass, const Raised<T>& raised = Raised<T>())
+      : rows_(rows, seq, head_dim, attended, pass), lds_(lds), wave_(uniform(thread / kWave)), raised_(raised) {
 #pragma unroll
     for (int i = 0; i < kParts; ++i) {
       // A wave writes 16 bytes a lane side by side, and permutes what it reads.
@@ -76,7 +77,7 @@ class BufferedRows {
     if (has(i)) part_[i] = __builtin_amdgcn_raw_buffer_load_b128(tile, static_cast<int>(from_[i]), 0, 0);
   }
   DEVICE_MEMBER void store_part(int buffer, int i) {
-    if (has(i)) *reinterpret_cast<u32x4*>(lds_ + (buffer * bytes + i * kThreads * 16) + to_) = part_[i];
+    if (has(i)) *reinterpret_cast<u32x4*>(lds_ + (buffer * bytes + i * kThreads * 16) + to_) = raised_(part_[i]);
   }
   // Element by element, of the tile that next() returned `back` calls ago.
   DEVICE_MEMBER void copy(int buffer, int back) const {
@@ -84,7 +85,7 @@ class BufferedRows {
     rows_.template each_element<HeadDim, kThreads>(
         [&](int row, int dim, element x) {
           const int at = Order::Place::place(Order::slot(row), dim * element_bytes);
-          *reinterpret_cast<element*>(lds_ + buffer * bytes + at) = rows_.in_pass(x);
+          *reinterpret_cast<element*>(lds_ + buffer * bytes + at) = raised_(rows_.in_pass(x));
         },
         back);
   }
@@ -99,6 +100,7 @@ class BufferedRows {
   BufferRows<T, KeyCount> rows_;
   char* const lds_;
   const int wave_;
+  const Raised<T> raised_;
   uint32_t from_[kParts];
   int to_;
   u32x4 part_[kParts];
@@ -121,8 +123,9 @@ class BufferedKeys : public BufferedRows<T, HeadDim, KeyCount, Waves,
                             BufferedKeyOrder<T, HeadDim* static_cast<int>(sizeof(typename T::element))>>;
 
  public:
-  DEVICE_MEMBER BufferedKeys(const char* rows, int64_t seq, int head_dim, const Keys& attended, char* lds, int thread)
-      : Base(rows, seq, head_dim, attended, lds, thread, kAll) {
+  DEVICE_MEMBER BufferedKeys(const char* rows, int64_t seq, int head_dim, const Keys& attended, char* lds, int thread,
+                             const Raised<T>& raised = Raised<T>())
+      : Base(rows, seq, head_dim, attended, lds, thread, kAll, raised) {
     const int lane = thread % kWave;
 #pragma unroll
     for (int c = 0; c < kPlaces; ++c) fragment_[c] = Place::place(M::a_row(lane), c * kStepBytes + M::a_offset(lane));
@@ -154,8 +157,8 @@ class BufferedValues {
   static_assert(element_bytes == 2);
 
   DEVICE_MEMBER BufferedValues(const char* rows, int64_t seq, int head_dim_v, const Keys& attended, char* lds,
-                               int thread, int pass)
-      : rows_(rows, seq, head_dim_v, attended, pass), lds_(lds), wave_(uniform(thread / kWave)) {
+                               int thread, int pass, const Raised<T>& raised = Raised<T>())
+      : rows_(rows, seq, head_dim_v, attended, pass), lds_(lds), wave_(uniform(thread / kWave)), raised_(raised) {
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) {
       const int key = key_of(i, thread), dim = dim_of(i, thread);
@@ -186,10 +189,11 @@ class BufferedValues {
 #pragma unroll
       for (int i = 0; i < kLoads && has(i); ++i)
 #pragma unroll
-        for (int j = 0; j < 4; ++j) *reinterpret_cast<u32x2*>(tile + to_[i][j]) = column(part_[i], j);
+        for (int j = 0; j < 4; ++j) *reinterpret_cast<u32x2*>(tile + to_[i][j]) = raised_.fitting(column(part_[i], j));
     } else {
       rows_.template each_element<HeadDim, Waves * kWave>([&](int key, int dim, element x) {
-        *reinterpret_cast<element*>(tile + Place::place(row_of(M::slot(dim)), key * element_bytes)) = rows_.in_pass(x);
+        *reinterpret_cast<element*>(tile + Place::place(row_of(M::slot(dim)), key * element_bytes)) =
+            raised_(rows_.in_pass(x));
       });
     }
     start();
@@ -223,6 +227,7 @@ class BufferedValues {
   Buffer rows_;
   char* const lds_;
   const int wave_;
+  const Raised<T> raised_;
   uint32_t from_[kLoads][4];
   int to_[kLoads][4], fragment_[kPlaces];
   u32x2 part_[kLoads][4];
@@ -246,8 +251,8 @@ class BufferedValuesInRows : public BufferedRows<T, HeadDim, KeyCount, Waves, Bu
 
  public:
   DEVICE_MEMBER BufferedValuesInRows(const char* rows, int64_t seq, int head_dim_v, const Keys& attended, char* lds,
-                                     int thread, int pass)
-      : Base(rows, seq, head_dim_v, attended, lds, thread, pass) {
+                                     int thread, int pass, const Raised<T>& raised = Raised<T>())
+      : Base(rows, seq, head_dim_v, attended, lds, thread, pass, raised) {
     const int lane = thread % kWave, key = lane / 32 * 8 + lane % 16 / 4;
 #pragma unroll
     for (int c = 0; c < kPlaces; ++c)
