@@ -90,42 +90,9 @@ def _finite(x):
     return np.where(np.isfinite(x), x, 0)
 
 
-def _reach(q, k, v, dout, scale):
-    keys, rows = k.shape[1], q.shape[1] * (q.shape[2] // k.shape[2])
-    q, k, v, dout = (_finite(x) for x in (q, k, v, dout))
-    norms = [np.sqrt(np.square(x).sum(axis=-1)).max(initial=0) for x in (dout, v)]
-    gradient = 2 * norms[0] * norms[1]  # |dP - delta|
-    sizes = {"out": keys * v, "dv": rows * dout, "dq": keys * scale * gradient * k, "dk": rows * scale * gradient * q}
-    reach = {name: np.abs(x).max(initial=0) for name, x in sizes.items()}
-    return reach | dict.fromkeys(("dbias", "dsink"), gradient * q.shape[0] * q.shape[2] * q.shape[1])
-
-
 def _logit_error(lse, x, of_products=0.0):
     """How far fp32's logits may be off, which are x more than lse, and whose products may lose so much."""
     return SUM_LOSES * (1 + np.abs(lse) + np.abs(_finite(x))) + of_products
-
-
-def _logit_error(lse, x, of_products=0.0):
-    """How far fp32's logits may be off, which are x more than lse, and whose products may lose so much."""
-    return SUM_LOSES * (1 + np.abs(lse) + np.abs(_finite(x))) + of_products
-
-
-def _logit_errors(q, k, heads, scale, shared):
-    """Bounds.logits. The terms are at most the product of the norms of q's and k's rows."""
-    norm_q, norm_k = (np.sqrt(np.square(x).sum(axis=-1)) for x in (q, k))
-    group = q.shape[2] // k.shape[2]
-    every = np.zeros((q.shape[0], q.shape[2], q.shape[1], k.shape[1]))
-    for (b, h), head in heads.items():
-        error = _logit_error(head, scale, np.outer(norm_q[b, :, h], norm_k[b, :, h // group]))
-        every[b, h] = np.where(head.x + error >= NO_WEIGHT, error, 0)
-    keys = every.max(axis=2, initial=0)  # [batch, heads_q, seqlen_k]
-    keys = keys.reshape(q.shape[0], k.shape[2], group, -1).max(axis=2, initial=0).swapaxes(1, 2)[..., None]
-    rows = every.max(axis=3, initial=0)
-    for (b, h), head in heads.items():
-        rows[b, h] = np.maximum(rows[b, h], np.where(np.isfinite(head.lse), SUM_LOSES * (1 + np.abs(head.lse)), 0))
-    of = {"lse": rows, "dk": keys, "dv": keys, "dsink": rows.max(axis=(0, 2), initial=0)}
-    of |= dict.fromkeys(("out", "dq"), rows.swapaxes(1, 2)[..., None])
-    return of if shared is None else of | {"dbias": every.max(axis=shared, keepdims=True, initial=0)}
 
 
 def _own(q, k, v, dout, heads, scale, softcap, shared, out, dtype):

@@ -77,7 +77,7 @@ DEVICE bool backward_dq(BackwardArguments& a, char* lds, int run) {
   const int head_k = block.head / a.problem.group;
   const char* const k_rows = first_row_of(a.k, block.batch, block.k, head_k);
   const char* const v_rows = first_row_of(a.v, block.batch, block.k, head_k);
-  const auto [raised_k, raised_v] = raised_keys<T>(a, run == kFirstRun, k_rows, v_rows, keys, lane);
+  const auto [raised_k, raised_v] = raised_keys<T>(a, block, run == kFirstRun, keys, lane);
   Staged k(k_rows, a.k.seq, a.problem.head_dim, keys, lds, thread, raised_k);
   Staged v(v_rows, a.v.seq, a.problem.head_dim_v, keys, lds + Staged::bytes, thread, raised_v);
   Transposed kt(k_rows, a.k.seq, a.problem.head_dim, keys, lds + 2 * Staged::bytes, thread, pass_of(run), raised_k);

@@ -37,11 +37,10 @@ DEVICE bool forward(Arguments& a, char* lds, int pass) {
   Softmax<T, kGeneral> softmax;
 
   const int head_k = block.head / a.problem.group;
-  const char* const k_rows = first_row_of(a.k, block.batch, block.k, head_k);
-  const char* const v_rows = first_row_of(a.v, block.batch, block.k, head_k);
-  const auto [raised_k, raised_v] = raised_keys<T>(a, pass == kAll, k_rows, v_rows, keys, lane);
-  StagedK k(k_rows, a.k.seq, a.problem.head_dim, keys, lds, thread, raised_k);
-  StagedV v(v_rows, a.v.seq, a.problem.head_dim_v, keys, lds + StagedK::bytes, thread, pass, raised_v);
+  const auto [raised_k, raised_v] = raised_keys<T>(a, block, pass == kAll, keys, lane);
+  StagedK k(first_row_of(a.k, block.batch, block.k, head_k), a.k.seq, a.problem.head_dim, keys, lds, thread, raised_k);
+  StagedV v(first_row_of(a.v, block.batch, block.k, head_k), a.v.seq, a.problem.head_dim_v, keys, lds + StagedK::bytes,
+            thread, pass, raised_v);
   const int begin = keys.begin / kKeys * kKeys;
   if (begin < keys.end) {
     k.load(begin);

@@ -32,7 +32,8 @@ DEVICE bool forward(Arguments& a, char* lds, int pass) {
   if (block.first_row >= block.q.count) return false;
   const int thread = opaque_thread_id();
   const auto part = WavePart<kSlices, kSlice>::of(thread);
-  const int lane = part.lane, slice = part.slice, first_row = block.first_row + part.first_row;
+  const int lane = part.lane, wave = uniform(thread / kWave), slice = part.slice;
+  const int first_row = block.first_row + part.first_row;
   const WaveRows rows = {first_row, keys_in(pass, keys_of(a.problem, block, first_row, kTile))};
   const Keys keys = keys_of(a.problem, block, block.first_row, kRows);
 
@@ -45,10 +46,10 @@ DEVICE bool forward(Arguments& a, char* lds, int pass) {
 
   const int head_k = block.head / a.problem.group;
   const SliceRows<T> k_rows = slice_rows<T>(a.k, block.batch, block.k, head_k, slice, a.problem.head_dim);
-  const Sums sums = {kSeparateSums ? lds + StagedV::bytes : lds, uniform(thread / kWave), lane};
-  const char* const v_rows = first_row_of(a.v, block.batch, block.k, head_k);
-  const auto [raised_k, raised_v] = raised_keys<T>(a, pass == kAll, k_rows.data, v_rows, keys, lane);
-  StagedV v(v_rows, a.v.seq, a.problem.head_dim_v, keys, lds, thread, pass, raised_v);
+  const Sums sums = {kSeparateSums ? lds + StagedV::bytes : lds, wave, lane};
+  const auto [raised_k, raised_v] = raised_keys<T>(a, block, pass == kAll, keys, lane);
+  StagedV v(first_row_of(a.v, block.batch, block.k, head_k), a.v.seq, a.problem.head_dim_v, keys, lds, thread, pass,
+            raised_v);
   const int begin = keys.begin / kKeys * kKeys;
   if (begin < keys.end) v.load(begin);
   for (int first = begin; first < keys.end; first += kKeys) {

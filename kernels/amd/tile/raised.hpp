@@ -214,10 +214,14 @@ DEVICE RaisedPair<T> raised_pair(bool first_run, const OperandRows& a, const Ope
   return {};
 }
 
-// The same of K and V.
+// The same of K and V of a block of queries. It finds their rows itself, so that kernels that raise nothing find them
+// where they begin to copy them.
 template <class T, class Args>
-DEVICE RaisedPair<T> raised_keys(Args& a, bool first_run, const char* k, const char* v, const Keys& keys, int lane) {
-  return raised_pair<T>(first_run, {k, a.k.seq, a.problem.head_dim}, {v, a.v.seq, a.problem.head_dim_v}, keys.begin,
+DEVICE RaisedPair<T> raised_keys(Args& a, const Block& block, bool first_run, const Keys& keys, int lane) {
+  if constexpr (!kRaises<T>) return {};
+  const int head = block.head / a.problem.group;
+  return raised_pair<T>(first_run, {first_row_of(a.k, block.batch, block.k, head), a.k.seq, a.problem.head_dim},
+                        {first_row_of(a.v, block.batch, block.k, head), a.v.seq, a.problem.head_dim_v}, keys.begin,
                         keys.end, lane);
 }
 

@@ -136,16 +136,16 @@ DEVICE bool forward(Arguments& a, char* lds, int pass) {
   const int lane = part.lane, half = lane / kTile, first_row = block.first_row + part.first_row;
   const WaveRows rows = {first_row, keys_in(pass, keys_of(a.problem, block, first_row, kTile))};
   const Keys keys = keys_of(a.problem, block, block.first_row, kRows);  // of the workgroup
+  float scale = pass == kAll ? a.problem.scale_log2 : 1;                // that is left for exp2 (huge.hpp)
 
   State state = {};
   load_q(a, block, first_row + lane % kTile, lane, state.q);
-  const char* const k_rows = first_row_of(a.k, block.batch, block.k, block.head / a.problem.group);
-  const char* const v_rows = first_row_of(a.v, block.batch, block.k, block.head / a.problem.group);
-  const auto [raised_k, raised_v] = raised_keys<T>(a, pass == kAll, k_rows, v_rows, keys, lane);
-  const float own = arrived(state.q);
-  const float scale = (pass == kAll ? a.problem.scale_log2 : 1) * (own * raised_k.undo());  // for exp2 (huge.hpp)
-  StagedK k(k_rows, a.k.seq, a.problem.head_dim, keys, lds, thread, raised_k);
-  StagedV v(v_rows, a.v.seq, a.problem.head_dim_v, keys, lds + 2 * StagedK::bytes, thread, pass, raised_v);
+  const auto [raised_k, raised_v] = raised_keys<T>(a, block, pass == kAll, keys, lane);
+  scale *= arrived(state.q) * raised_k.undo();
+  const int head_k = block.head / a.problem.group;
+  StagedK k(first_row_of(a.k, block.batch, block.k, head_k), a.k.seq, a.problem.head_dim, keys, lds, thread, raised_k);
+  StagedV v(first_row_of(a.v, block.batch, block.k, head_k), a.v.seq, a.problem.head_dim_v, keys,
+            lds + 2 * StagedK::bytes, thread, pass, raised_v);
 
   Tile s[kKeyTiles];
   int first = keys.begin;
