@@ -43,7 +43,6 @@ DEVICE bool forward(Arguments& a, char* lds, int pass) {
   const float own = raise_own<T>(q);
   Tile o[kDimTiles] = {};
   Softmax<T, kGeneral> softmax;
-
   const int head_k = block.head / a.problem.group;
   const SliceRows<T> k_rows = slice_rows<T>(a.k, block.batch, block.k, head_k, slice, a.problem.head_dim);
   const Sums sums = {kSeparateSums ? lds + StagedV::bytes : lds, wave, lane};
