@@ -19,13 +19,15 @@ else
   echo "not here: no python3 with torch and nanobind; make demo-gpu PYTHON=/path/to/one has it"
 fi
 
-# Both passes on each, bf16, with the sanitizer of kernels on; a GPU of this machine would be hip:0 without the settings.
+# The passes that each has kernels for, bf16, with the sanitizer of kernels on; a GPU of this machine would be hip:0 without the settings.
 step "GPU kernels on the simulator: AMD's GPUs, executed instruction by instruction on this CPU; no times"
 archs=$(sed -n 's/.*{\.name = "\([^"]*\)", \.vendor = "amd".*/\1/p' "$here/../kernels/architectures.hpp" | paste -sd , -)
 gpu=0
 for arch in $(echo $archs | tr , ' '); do
+  passes=both
+  "$rapt" kernels $arch | grep -q backward || passes=fwd
   RAPT_HIP_LIBRARY=$1/sim/lib/libamdhip64.so.7 RAPT_SIM_ARCH=$archs RAPT_SIM_CHECK=all \
-    "$rapt" verify --device hip:$gpu "b1 hq4 hk2 sq100 sk150 d64 bf16 causal"
+    "$rapt" verify --device hip:$gpu --op $passes "b1 hq4 hk2 sq100 sk150 d64 bf16 causal"
   gpu=$((gpu + 1))
 done
 
