@@ -3,9 +3,9 @@
 from rapt._float64 import attention_float64, error_and_allowance
 
 
-def forward(q, k, v, **options):
-    """out and lse in float64, and their bounds; the options of rapt.attention."""
-    results, bounds = attention_float64(q, k, v, **options)
+def forward(q, k, v, dout=None, **options):
+    """out and lse in float64, and bounds, of gradients too with dout; attention_float64's options."""
+    results, bounds = attention_float64(q, k, v, dout, **options)
     return results["out"], results["lse"], bounds
 
 
