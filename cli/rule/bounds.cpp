@@ -60,7 +60,6 @@ class Elements {
   }
 
  private:
-  std::vector<double> squares_, sums_, terms_;
   template <class Of>
   static void add_products(double* __restrict to, double by, std::span<const double> factors, const Of& of) {
     const double* __restrict from = factors.data();
@@ -68,6 +67,7 @@ class Elements {
     for (size_t c = 0; c < count; ++c) to[c] += by * of(from[c]);
   }
 
+  std::vector<double> squares_, sums_, terms_;
   const rapt_dtype* type_;
 };
 

@@ -12,9 +12,8 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 struct Logit {
-  double product;  // scaled and capped
-  double slope;    // of the cap
-  double value;    // with bias and ALiBi
+  double slope;  // of softcap
+  double value;
 };
 
 // In float64, with q and k decoded once.
@@ -36,14 +35,13 @@ class FinalLogit {
       slope = 4 * e / ((1 + e) * (1 + e));
       s = p_.softcap * std::tanh(x);
     }
-    const double product = s;
     if (t_.bias) s += t_.bias.at({b, h, i, j});
     if (t_.alibi_slopes) {
       const int64_t off = diagonal(p_, b);
       const double alibi = t_.alibi_slopes.at(t_.alibi_slopes.shape().size() == 2 ? b * p_.heads_q + h : h);
       s -= alibi * static_cast<double>(std::abs(i + off - j));
     }
-    return {product, slope, s};
+    return {slope, s};
   }
 
  private:
@@ -70,12 +68,11 @@ void each_row(const rapt_problem& p, const MadeTensors& t, const std::function<v
     for (int64_t h = 0; h < p.heads_q; ++h)
       for (int64_t i = 0; i < seqlen_q(p, b); ++i) {
         const int64_t index = packed ? h * rows + first_q(p, b) + i : (b * p.heads_q + h) * rows + i;
-        Row row{b, h, i, index, {}, {}, {}, {}, t.sink ? t.sink.at(h) : -kInfinity, -kInfinity};
+        Row row{b, h, i, index, {}, {}, {}, t.sink ? t.sink.at(h) : -kInfinity, -kInfinity};
         for (int64_t j = 0; j < seqlen_k(p, b); ++j)
           if (attends(p, t.mask, b, h, i, j)) {
             row.keys.push_back(j);
             const Logit of_key = logit(b, h, i, j);
-            row.products.push_back(of_key.product);
             row.slopes.push_back(of_key.slope);
             row.logits.push_back(of_key.value);
           }

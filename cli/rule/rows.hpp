@@ -17,9 +17,8 @@ struct Row {
   int64_t b, h, i;
   int64_t index;  // in lse
   std::vector<int64_t> keys;
-  std::vector<double> products, slopes, logits;  // a product is scaled and capped, slopes are the cap's; a logit has
-                                                 // bias and ALiBi too
-  double sink, top;                              // -inf if there is none
+  std::vector<double> slopes, logits;  // slopes are softcap's
+  double sink, top;                    // -inf if there is none
 
   double log_sum() const;  // of exp(logit - top): beside a large top, the sum of both is not exact even in float64
   double lse() const { return top + log_sum(); }
