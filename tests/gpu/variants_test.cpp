@@ -358,9 +358,10 @@ void check_refuses_unaligned(const Variant& v) {
 }
 
 // True if rows have nearly all their weight in a sink: P of keys is then below 2^-14, which gfx90a's matrix unit takes
-// for zero in fp16 (docs/amd.md).
+// for zero in fp16 (docs/amd.md). Plain kernels and those of split-KV stay within the rule.
 bool loses_weights(const Variant& v, const Case& c) {
-  return v.arch == "gfx90a" && v.dtype == "fp16" && c.kind == Kind::outliers && Problem(c.problem).c.has_sink;
+  const bool is_such = v.arch == "gfx90a" && v.dtype == "fp16" && v.general && v.name.starts_with("forward");
+  return is_such && c.kind == Kind::outliers && Problem(c.problem).c.has_sink;
 }
 
 void check(const Variant& v, const Case& c) {
